@@ -366,6 +366,14 @@ def nothing_remembered(empty_redis: None) -> Iterator[None]:
 
 
 @pytest.fixture
+def known_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that was read is not read again, however late a busy machine calls with it."""
+    from access import key_cache
+
+    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 3_600.0)
+
+
+@pytest.fixture
 def tier(db: None) -> Callable[..., Any]:
     """`tier("basic", requests_per_second=10)`: a tier with these limits."""
     from access.models import Tier

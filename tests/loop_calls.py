@@ -12,7 +12,7 @@ from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import afetch_one
 from eventloop import faces
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from webserver.threads import Threads
 
 
@@ -79,9 +79,9 @@ class Queries(Loop):
 
     def connected(self) -> None:
         """Until statements go by the loop's own connections."""
-        for _ in range(600):
+
+        def is_connected() -> bool:
             self.run(lambda: afetch_one("SELECT 1"))
-            if any(each.is_open for each in self.queries._pipelines):
-                return
-            threading.Event().wait(0.02)
-        raise AssertionError("no connection of the loop's own")
+            return any(each.is_open for each in self.queries._pipelines)
+
+        wait(is_connected, "a connection of the loop's own")

@@ -95,12 +95,13 @@ def full_database() -> Iterator[Callable[[], None]]:
     system can be mounted, or with a server of someone else's.
     """
     name = connection.settings_dict["NAME"]
+    small = f"small_{name}"  # all workers' databases may have one
     run_dir = Path(os.environ["TIDEMARK_RUN_DIR"])
     owner = postgres_folder(run_dir).stat().st_uid
     with superuser(run_dir) as server, small_disk(owner=owner, mode="700") as disk:
-        server.execute(f"CREATE TABLESPACE small LOCATION '{disk}'")
-        server.execute("GRANT CREATE ON TABLESPACE small TO PUBLIC")
-        server.execute(f"ALTER DATABASE {name} SET default_tablespace = small")
+        server.execute(f"CREATE TABLESPACE {small} LOCATION '{disk}'")
+        server.execute(f"GRANT CREATE ON TABLESPACE {small} TO PUBLIC")
+        server.execute(f"ALTER DATABASE {name} SET default_tablespace = {small}")
         filler = disk / "filler"
         filler.write_bytes(bytes(1_000_000))
         connection.close()
@@ -109,7 +110,7 @@ def full_database() -> Iterator[Callable[[], None]]:
         finally:
             server.execute(f"ALTER DATABASE {name} RESET default_tablespace")
             connection.close()
-            server.execute("DROP TABLESPACE small")
+            server.execute(f"DROP TABLESPACE {small}")
 
 
 @contextmanager

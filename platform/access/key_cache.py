@@ -80,20 +80,22 @@ async def _is_confirmed() -> bool:
     """Asks Redis whether keys changed: cheaper than reading a key, and possible during an outage of
     the database.
     """
+    asked_at = time.monotonic()
     try:
         (generation,) = await _GENERATION.arun(1, GENERATION_KEY)
     except script_socket.RedisAway:
         return False
-    return confirm(generation)
+    return confirm(generation, asked_at)
 
 
-def confirm(generation: int) -> bool:
-    """Records the generation read from Redis. False: the entries were of another generation and are
-    dropped; callers identified by them must be identified again.
+def confirm(generation: int, asked_at: float) -> bool:
+    """Records the generation read from Redis, which was asked for it then (monotonic) or later: a
+    busy process reads the reply late, and keys may have changed meanwhile. False: the entries were
+    of another generation and are dropped; callers identified by them must be identified again.
     """
     global _generation, _confirmed_at
     if generation == _generation:
-        _confirmed_at = time.monotonic()
+        _confirmed_at = max(_confirmed_at, asked_at)
         return True
     with _lock:
         if generation != _generation:

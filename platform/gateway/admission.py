@@ -1,5 +1,6 @@
 """Every request is admitted or refused here, by whichever protocol it came."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -69,7 +70,8 @@ class Entry:
     """One request at the entrance. `terms` returns what the request takes from each limit of the
     caller, or raises the refusal of one that may not make it.
 
-    `caller` and `taken` are what has been found of it, also if it is refused.
+    `caller` and `taken` are what has been found of it, also if it is refused; it `began` before
+    (monotonic).
     """
 
     sender: Sender
@@ -77,6 +79,7 @@ class Entry:
     terms: Callable[[Caller], Costs]
     caller: Caller | None = None
     taken: Taken | None = None
+    began: float = field(default_factory=time.monotonic)
 
     def close(self) -> None:
         """Ends the admission: a view and its entry refer to each other until then, and would wait
@@ -138,8 +141,8 @@ async def aspend(
     """
     entry.taken = taken
     caller = entry.caller
-    generation = taken.generation
-    if caller is None or (generation is not None and not key_cache.confirm(generation)):
+    generation, asked_at = taken.generation, entry.began
+    if caller is None or (generation is not None and not key_cache.confirm(generation, asked_at)):
         caller = await aadmit(entry, now=now)  # which takes nothing more
     if not taken.allowed:
         raise refusal(taken)

@@ -166,8 +166,9 @@ class OpenStreams(Generic[S]):
 
     def check(self, members: Iterable[Member], now: datetime) -> Checked:
         """Admits the members again, and renews the counts."""
+        asked_at = time.monotonic()
         generation = cast(bytes | None, client().get(buckets.GENERATION_KEY))
-        key_cache.confirm(int(generation or 0))
+        key_cache.confirm(int(generation or 0), asked_at)
         refused, callers = [], {}
         for member in members:
             sender = Sender(member.host, member.address, "", member.digest, origin=member.origin)

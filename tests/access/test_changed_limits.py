@@ -80,18 +80,19 @@ def test_every_limit_of_a_tier_holds(
 
 
 def test_a_changed_limit_holds_within_a_second(address: str, issue: Callable[..., Any]) -> None:
-    """The median of some changes: one may be read late on a busy machine. A key without a rate does
-    not ask Redis with each call.
+    """No call that begins later shows the old one, however slow the machine is; the median of some
+    changes. A key without a rate does not ask Redis with each call.
     """
     secret = issue(requests_per_second=None, requests_burst=1_000).secret
     took = []
     for jobs in range(101, 108):
         call(address, "/whoami", secret)
         Tier.objects.filter(name="basic").update(simulation_jobs=jobs)
-        began = time.monotonic()
+        changed_at = asked_at = last_old_at = time.monotonic()
         while call(address, "/whoami", secret)["limits"]["simulationJobs"]["open"] != jobs:
-            assert time.monotonic() - began < LONGEST_SECONDS / 2
-        took.append(time.monotonic() - began)
+            last_old_at, asked_at = asked_at, time.monotonic()
+            assert last_old_at - changed_at < LONGEST_SECONDS / 2
+        took.append(last_old_at - changed_at)
     assert sorted(took)[len(took) // 2] <= 1.0, took
 
 

@@ -1,5 +1,6 @@
 """Issuing, identifying, rotating, suspending and revoking keys."""
 
+import time
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import timedelta
@@ -52,7 +53,7 @@ def test_a_key_is_identified_with_its_rights_and_its_tiers_limits(issue: Issue) 
     assert caller.quotas["requests"].rate == 7
 
 
-def test_a_known_key_costs_no_query_the_second_time(issue: Issue) -> None:
+def test_a_known_key_costs_no_query_the_second_time(issue: Issue, known_keys: None) -> None:
     issued = issue()
     identify(issued.secret)
     with CaptureQueriesContext(connection) as queries:
@@ -62,7 +63,7 @@ def test_a_known_key_costs_no_query_the_second_time(issue: Issue) -> None:
 
 def test_a_key_that_lay_idle_is_confirmed_by_redis_alone(issue: Issue, monkeypatch: Any) -> None:
     issued = issue()
-    key_cache.confirm(0)  # what a limited request learns from Redis
+    key_cache.confirm(0, time.monotonic())  # what a limited request learns from Redis
     identify(issued.secret)
     monkeypatch.setattr(key_cache, "FRESH_SECONDS", 0.0)
     client().set(buckets.GENERATION_KEY, 0)
@@ -75,6 +76,23 @@ def test_a_key_that_lay_idle_is_confirmed_by_redis_alone(issue: Issue, monkeypat
     assert len(queries) == 1
 
 
+def test_what_redis_said_before_a_key_changed_is_not_believed_for_longer(
+    issue: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that had no core between the reply of Redis and its next step."""
+    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 0.2)
+    key_cache.confirm(0, time.monotonic())
+    issued, asked_at = issue(), time.monotonic()
+    assert not identify(issued.secret).suspended
+    # Another process suspends the key, and announces it.
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE access_apikey SET suspended_at = now()")
+    client().set(buckets.GENERATION_KEY, 1)
+    time.sleep(0.2)
+    key_cache.confirm(0, asked_at)  # the reply, at last
+    assert identify(issued.secret).suspended
+
+
 def test_a_typo_costs_no_query_at_all(db: None) -> None:
     secret = key_text.new_key().secret
     typo = secret[:-1] + ("a" if secret[-1] != "a" else "b")
@@ -83,7 +101,7 @@ def test_a_typo_costs_no_query_at_all(db: None) -> None:
     assert len(queries) == 0
 
 
-def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None) -> None:
+def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None, known_keys: None) -> None:
     secret = key_text.new_key().secret
     with CaptureQueriesContext(connection) as queries:
         for _ in range(3):
@@ -92,10 +110,7 @@ def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None) -> None:
     assert len(queries) == 1
 
 
-def test_guessing_keys_does_not_push_out_the_known_ones(
-    issue: Issue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 3_600.0)  # the guesses take their time
+def test_guessing_keys_does_not_push_out_the_known_ones(issue: Issue, known_keys: None) -> None:
     issued = issue()
     identify(issued.secret)
     for _ in range(key_cache.MAX_REFUSALS + 10):

@@ -90,7 +90,7 @@ def main() -> None:
     told = {}
     for url in sys.argv[1:]:
         before = (len(outside), len(inside))
-        answers = [post(url, b"{}", {}, private_allowed=False, timeout=3) for _ in range(2)]
+        answers = [post(url, b"{}", {}, private_allowed=False, timeout=60) for _ in range(2)]
         told[url] = {
             "statuses": [each.status for each in answers],
             "problems": [each.problem for each in answers],

@@ -14,7 +14,6 @@ from standardwebhooks import Webhook as Verifier
 
 from access.models import Customer
 from access.services import keys
-from alerts import store
 from alerts.errors import (
     ConditionInvalid,
     NoRecipient,
@@ -26,6 +25,7 @@ from alerts.errors import (
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event, Rule, Webhook
 from alerts.services import retention, routing, rules, webhooks
+from alerts.store import newest_deliveries
 from priority.fates.services import settling
 from priority.fates.services.announcing import FateChange
 from priority.fates.services.notices import publish_stopped
@@ -229,7 +229,7 @@ def test_a_test_has_the_members_of_an_event(
     assert event["data"].keys() == {*KINDS[event["type"]].fields, "about", "text"}
     assert event["data"]["test"] is True
     assert "This is a test" in mail_server.got[0][1].get_content()
-    assert [each.state for each in store.newest_deliveries(made)] == ["delivered"] * 2
+    assert [each.state for each in newest_deliveries(made)] == ["delivered"] * 2
 
 
 def test_a_rule_that_is_off_publishes_nothing(

@@ -3,15 +3,14 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from solders.pubkey import Pubkey
 
+from tests.localnet.wallets import landed
 from tests.localnet_process import Localnet, running_localnet
-from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = pytest.mark.soak
@@ -22,12 +21,8 @@ def peer() -> Iterator[Localnet]:
     """A node with finalized transactions among its newest slots."""
     with running_localnet() as localnet:
         sent = [localnet.call("requestAirdrop", str(Pubkey.new_unique()), 1_000) for _ in range(40)]
-        until = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < until:
-            found = localnet.call("getSignatureStatuses", sent)["value"]
-            if all(each and each["confirmationStatus"] == "finalized" for each in found):
-                break
-            time.sleep(0.1)
+        for each in sent:
+            landed(localnet, each)
         yield localnet
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from access.first_calls import FirstCall, first_calls
+from tests.patience import PATIENCE_SECONDS
 
 from .conftest import Node
 from .service import Service
@@ -19,7 +20,10 @@ def calls(service: Service) -> dict[str, FirstCall]:
 
 
 def run(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
+    return found.stdout
 
 
 def test_pythons_says_whose_key_it_is(followed: Service) -> None:

@@ -152,7 +152,7 @@ def test_the_shells_snippet_of_landing_hears_the_stream(followed: Service) -> No
     if shutil.which("curl") is None:
         pytest.skip("the snippet needs curl")
     # In the shell's place, so that its end is curl's; and a silent stream ends too.
-    text = "exec timeout 30 " + snippet("sh", followed, file="docs/landing.md")
+    text = f"exec timeout {PATIENCE_SECONDS:.0f} " + snippet("sh", followed, file="docs/landing.md")
     environment = {**os.environ, "KEY": followed.key}
     with subprocess.Popen(
         ["sh", "-c", text], env=environment, stdout=subprocess.PIPE, text=True

@@ -13,6 +13,7 @@ from django.test import Client
 
 from tests.forged_provider import CLIENT, SECRET, turn_on
 from tests.forms import forms_of
+from tests.patience import PATIENCE_SECONDS
 
 from .conftest import NPM, beside_packages
 
@@ -73,7 +74,11 @@ def redirect_of(browser: Client, path: str, name: str) -> str:
     sent: dict[str, str] | None = None
     for _ in range(12):
         answer = at_provider.request(
-            "GET" if sent is None else "POST", address, data=sent, allow_redirects=False, timeout=30
+            "GET" if sent is None else "POST",
+            address,
+            data=sent,
+            allow_redirects=False,
+            timeout=PATIENCE_SECONDS,
         )
         sent = None
         if answer.is_redirect:
@@ -102,8 +107,10 @@ def test_a_member_signs_in_and_out(issuer: str, ada: Any, client: Client) -> Non
     client.post("/portal/sign-out/")
     address = client.get(f"{PORTAL}sign-out/").headers["Location"]
     with requests.Session() as browser:
-        form = forms_of(browser.get(address, timeout=30).text, address)[0]
-        left = browser.post(form.action, form.fields, allow_redirects=False, timeout=30)
+        form = forms_of(browser.get(address, timeout=PATIENCE_SECONDS).text, address)[0]
+        left = browser.post(
+            form.action, form.fields, allow_redirects=False, timeout=PATIENCE_SECONDS
+        )
     assert left.status_code in (302, 303)
     assert urlsplit(left.headers["Location"]).path == "/portal/sign-in/"
 

@@ -15,6 +15,7 @@ from columns.advisory_locks import AdvisoryLock, shared
 from columns.caches import GenerationCache
 from columns.generations import Change, Generation
 from tests.databases import this_database
+from tests.patience import wait
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 THINGS = Generation(40)
@@ -131,15 +132,13 @@ def test_a_process_that_dies_at_its_commit_leaves_no_number_that_was(
             cursor.execute("SELECT to_regclass('left_behind')::text")
             assert cursor.fetchone() == (left,)
         assert THINGS.read() is None
+
         # The server may see a moment later that its client is gone.
-        for _ in range(600):
+        def repaired() -> int | None:
             generations.repair()
-            if THINGS.read() is not None:
-                break
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_sleep(0.05)")
-        now = THINGS.read()
-        assert now is not None
+            return THINGS.read()
+
+        now = wait(repaired, "the server sees it")
         assert before is not None
         assert now > before
     finally:

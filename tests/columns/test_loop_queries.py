@@ -14,7 +14,7 @@ from columns.raw_queries import afetch_all, afetch_one, fetch_one
 from columns.statements import MOST_PREPARED
 from eventloop.faces import complete, in_thread, is_on_loop, started, to_loop
 from tests.loop_calls import Queries
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,13 +117,11 @@ def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):
     results: list[Any] = []
     waiting.start()
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
-        for _ in range(600):
-            active = other.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'"
-                " AND state = 'active' AND pid <> pg_backend_pid()"
-            ).fetchone()
-            if active is not None and active[0]:
-                break
+        active = (
+            "SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'"
+            " AND state = 'active' AND pid <> pg_backend_pid()"
+        )
+        wait(lambda: other.execute(active).fetchone() is not None, "it sleeps")
         other.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM unnest(%s::int[]) AS pid", [list(before)]
         )

@@ -18,6 +18,7 @@ from columns.raw_queries import (
     raw_connection,
 )
 from columns.statements import MOST_PREPARED
+from tests.lock_waits import waiting_sessions
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -137,13 +138,9 @@ def test_queries_sent_together_leave_other_threads_running_while_they_wait(trans
     waiting = threading.Thread(target=wait_for_the_lock)
     waiting.start()
     began.wait()
+    while not waiting_sessions() and waiting.is_alive():
+        pass
     with connection.cursor() as cursor:
-        is_waiting = False
-        while not is_waiting and waiting.is_alive():
-            cursor.execute(
-                "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
-            )
-            is_waiting = cursor.fetchone()[0]
         cursor.execute("SELECT pg_advisory_unlock(7, 7)")
     waiting.join()
     assert not faults

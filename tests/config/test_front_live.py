@@ -11,6 +11,7 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from access.models import ApiKey
+from config.pages import front_live
 from historical.models import Block
 from ingest import follower_state
 from ingest.follower_state import FollowerState
@@ -103,12 +104,15 @@ def test_the_share_that_landed_is_that_of_the_admins_home(
     )
 
 
-def test_it_is_read_once_a_second_for_all(client: Any, empty_ledger: None) -> None:
+def test_it_is_read_once_a_second_for_all(
+    client: Any, empty_ledger: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front_live._kept, "_seconds", 3_600.0)  # a busy machine takes its time
     shown(client)
     with CaptureQueriesContext(connection) as queries:
         for _ in range(5):
             shown(client)
-    assert len(queries) <= 6, "five visitors cost what one does"
+    assert len(queries) == 0
 
 
 def test_it_can_be_switched_off(client: Any, empty_ledger: None, settings: Any) -> None:

@@ -36,7 +36,7 @@ from shared_state.redis_client import async_client_of, client, client_of
 from shared_state.script_socket import RedisAway, command
 from tests.localnet_process import free_ports
 from tests.loop_calls import Loop
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.tls_door import tls_door
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -135,13 +135,13 @@ def of_loops(_url: str) -> None:
     loop = Loop(begin)
     try:
         generation = command("EVAL", "return {1}", 0)
-        for _ in range(200):
+
+        def is_connected() -> bool:
             (found,) = loop.run(lambda: script_socket.aask(generation))
             assert found == [1]
-            if scripts[0].is_connected:
-                break
-            threading.Event().wait(0.02)
-        assert scripts[0].is_connected
+            return scripts[0].is_connected
+
+        wait(is_connected, "a connection of the loop's own")
         assert len(loop.run(lambda: script_socket.aask(_ADDS))[0]) == 1
     finally:
         script_socket.on_loop = None

@@ -235,7 +235,8 @@ def test_the_feed_is_atom_and_an_end_updates_its_entry(client: Any) -> None:
     assert after["id"] == before["id"] and after["updated"] > before["updated"]
 
 
-def test_many_visitors_ask_the_database_once(client: Any) -> None:
+def test_many_visitors_ask_the_database_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(present._kept, "_seconds", 3_600.0)  # a busy machine takes its time
     sampled(at=timezone.now())
     forget_all()
     counts = []

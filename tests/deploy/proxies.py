@@ -51,7 +51,11 @@ class Proxy:
     def connect(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.certificate))
         return http.client.HTTPSConnection(
-            "localhost", self.port, context=context, timeout=60, source_address=(CALLER, 0)
+            "localhost",
+            self.port,
+            context=context,
+            timeout=PATIENCE_SECONDS,
+            source_address=(CALLER, 0),
         )
 
     def served_at(self, host: str, path: str) -> str:
@@ -59,7 +63,7 @@ class Proxy:
         context = ssl.create_default_context(cafile=str(self.certificate))
         address = ("127.0.0.1", self.port)
         with (
-            socket.create_connection(address, timeout=60) as raw,
+            socket.create_connection(address, timeout=PATIENCE_SECONDS) as raw,
             context.wrap_socket(raw, server_hostname=host) as secure,
         ):
             head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {self.key}\r\n"
@@ -74,7 +78,7 @@ class Proxy:
     def in_clear(self, request: bytes) -> tuple[str, bytes]:
         """Status line and all of the response without TLS."""
         port = int((self.certificate.parent / "plain").read_text())
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as plain:
             plain.sendall(request)
             answer = b"".join(iter(lambda: plain.recv(65_536), b""))
         return answer.partition(b"\r\n")[0].decode(), answer

@@ -102,7 +102,7 @@ class Run:
     def get(self, path: str) -> int:
         url = f"http://127.0.0.1:{self.port}{path}"
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from embedded.servers import (
     start_servers,
     stop_servers,
 )
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import wait
 
 Start = Callable[..., Servers]
 SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
@@ -211,13 +210,13 @@ def test_a_server_that_is_stopped_is_silent_and_one_that_recovers_is_not(
     prober.start()
     try:
         for server in servers.running:
-            until(lambda server=server: prober.has_answered(server))  # type: ignore[misc]
+            wait(lambda server=server: prober.has_answered(server), server)  # type: ignore[misc]
             assert server.answers() and prober.silent_seconds(server) == 0.0
             server.process.send_signal(signal.SIGSTOP)
-            until(lambda server=server: prober.silent_seconds(server) > 1.0)  # type: ignore[misc]
+            wait(lambda server=server: prober.silent_seconds(server) > 1.0, server)  # type: ignore[misc]
             assert not server.answers() and not prober.is_hung(server), "it has its time"
             server.process.send_signal(signal.SIGCONT)
-            until(lambda server=server: prober.silent_seconds(server) == 0.0)  # type: ignore[misc]
+            wait(lambda server=server: prober.silent_seconds(server) == 0.0, server)  # type: ignore[misc]
     finally:
         prober.stop()
 
@@ -235,13 +234,6 @@ def test_a_server_that_refuses_answers(used_run_dir: Path, start: Start) -> None
                 while True:
                     sessions.enter_context(psycopg.connect(addresses.database_url, user=role))
         assert postgres.answers()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_foreign_postgres_folder_is_named_with_what_to_do(run_dir: Path, start: Start) -> None:

@@ -2,8 +2,7 @@
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -11,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from historical.blocks.services.bounds import newest_slot_or_none
+from ingest import slot_queue
 from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.services.slots import ingest_waiting
@@ -19,7 +19,7 @@ from ingest.source_lock import SourceLock
 from ingest.sources import Stream
 from livefeed.feed import LiveFeed
 from tests.localnet_process import Localnet
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import wait
 from upstream.node import Node
 
 
@@ -30,13 +30,6 @@ class Following:
     follower: Follower
     sender: SlotSender
     failure: list[BaseException]
-
-
-def wait(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.02)
 
 
 def caught_up(localnet: Localnet) -> None:
@@ -56,10 +49,12 @@ def worker() -> Iterator[None]:
     stopping = threading.Event()
 
     def work() -> None:
-        is_last = False
-        while not is_last:
-            is_last = stopping.wait(0.02)
+        while not stopping.wait(0.02):
             ingest_waiting(now=timezone.now, seconds=5.0)
+        left = slot_queue.count()  # not more: a follower may go on
+        while left > 0:
+            done = ingest_waiting(now=timezone.now, seconds=0.0)
+            left = left - done.stored - len(done.refused) if done.stored or done.refused else 0
         connection.close()
 
     thread = threading.Thread(target=work)

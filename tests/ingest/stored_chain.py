@@ -10,8 +10,8 @@ from historical.models import Block
 from historical.models import Gap as LedgerGap
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.following import wait
 from tests.localnet_process import Localnet
+from tests.patience import wait
 
 
 def newest_archived() -> int:

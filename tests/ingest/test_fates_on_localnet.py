@@ -11,9 +11,10 @@ from solders.transaction import VersionedTransaction
 from historical.models import Block
 from ingest.services import fates
 from priority.models import Submission
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 
 
 def submitted(localnet: Localnet, transaction: VersionedTransaction) -> Submission:

@@ -13,7 +13,7 @@ from ingest.follower_state import published
 from rewind.models import AccountChange, ArchivedSlot, ArchiveState
 from rewind.models import Gap as ArchiveGap
 from rewind.positions import START_OF_SLOT
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import (
     archived_to,
     is_localnets_chain,
@@ -21,6 +21,7 @@ from tests.ingest.stored_chain import (
     no_open_gaps,
 )
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,10 +16,11 @@ from ingest.services import classification, filling, retention
 from ingest.services.slots import ingest_waiting, open_gaps
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.queued import enqueue
 from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
 from tests.localnet_process import Localnet, free_ports, running_localnet
+from tests.patience import wait
 from tests.rewind.samples import block
 from tests.upstream.hostile import relay
 from upstream.geyser.client import first_available

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest.follower_state import published
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import (
     archived_to,
     is_localnets_chain,
@@ -14,6 +14,7 @@ from tests.ingest.stored_chain import (
     no_open_gaps,
 )
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.upstream.hostile import relay
 from upstream.protobuf import geyser_pb2 as schema
 

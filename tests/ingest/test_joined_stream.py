@@ -16,8 +16,9 @@ from ingest.services import classification, filling
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.conftest import Rpc
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to, no_open_gaps
+from tests.patience import wait
 from tests.recorded_node import RecordedNode, load, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]

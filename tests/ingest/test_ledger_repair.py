@@ -15,8 +15,8 @@ from historical.sealed.services.sealing import seal_step
 from ingest import sources, tasks
 from tests.conftest import Rpc
 from tests.historical.test_sealed_damage import _nothing_cached
-from tests.ingest.following import wait
 from tests.localnet_process import running_localnet
+from tests.patience import wait
 
 __all__ = ["_nothing_cached"]
 V0 = {"maxSupportedTransactionVersion": 0}

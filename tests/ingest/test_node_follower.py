@@ -16,8 +16,8 @@ from ingest.node_follower import NodeFollower
 from ingest.source_lock import SourceLock
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.following import wait
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.priority.odd_nodes import OddNode, odd_node
 from upstream.node import Node
 

@@ -43,6 +43,7 @@ from tests.ingest.test_nonces import (
     raw,
     settle,
 )
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.landing import upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.sending import queued, signed, text, tip
@@ -176,7 +177,7 @@ KNOWS_NONE = {
 
 def ask(**results: Any) -> None:
     with odd_node(answers(**{**KNOWS_NONE, **results})) as odd:
-        node = Node(odd.url, timeout_seconds=0.5)
+        node = Node(odd.url, timeout_seconds=PATIENCE_SECONDS)
         fates.settle_due(node=node, now=timezone.now() + timedelta(minutes=6))
 
 

@@ -15,9 +15,9 @@ from rewind.proof.services import proving
 from tests.clients.service import Service
 from tests.databases import this_database
 from tests.forked_commands import start
-from tests.ingest.following import wait, worker
+from tests.ingest.following import worker
 from tests.ingest.stored_chain import archived_to, no_open_gaps
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.recorded_doors import (
     VERDICTS,
     Notified,

@@ -11,8 +11,9 @@ import pytest
 from django.utils import timezone
 
 from ingest.services.slots import ingest_waiting
-from tests.ingest.following import follower, wait
+from tests.ingest.following import follower
 from tests.ingest.queued import enqueue
+from tests.patience import wait
 from tests.rewind.samples import block
 from upstream.geyser import SERVICE
 from upstream.protobuf import geyser_pb2 as schema

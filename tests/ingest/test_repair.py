@@ -10,7 +10,7 @@ from ingest.errors import ChainBroken
 from ingest.sources import streams
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.following import Following, follower, wait, worker
+from tests.ingest.following import Following, follower, worker
 from tests.ingest.stored_chain import (
     archived_to,
     is_localnets_chain,
@@ -19,6 +19,7 @@ from tests.ingest.stored_chain import (
 )
 from tests.ingest.test_follow import airdrops
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.upstream.hostile import Twist, relay
 from upstream.grpc import status as codes
 from upstream.grpc.status import GrpcStatus

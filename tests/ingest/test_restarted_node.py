@@ -17,8 +17,9 @@ from historical.models import Block
 from historical.models import Gap as LedgerGap
 from ingest.services import filling
 from rewind.models import AccountChange, ArchivedSlot
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to
+from tests.patience import wait
 from tests.recorded_node import Message, RecordedNode, Recording, Twist, load, serving
 from upstream.geyser.slot_buffers import RECENT_BLOCKHASHES
 

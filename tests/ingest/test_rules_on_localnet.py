@@ -11,9 +11,10 @@ from access.models import Customer
 from alerts.models import Event
 from alerts.services import rules
 from historical.blocks.services.bounds import newest_slot_or_none
-from tests.ingest.following import caught_up, follower, wait, worker
+from tests.ingest.following import caught_up, follower, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
+from tests.patience import wait
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,8 +13,8 @@ from ingest.slot_sender import SlotSender
 from ingest.source_lock import SourceLock
 from rewind.models import ArchivedSlot, Gap
 from rewind.proof.services.locating import Located, open_as_gap
-from tests.ingest.following import wait
 from tests.ingest.queued import closed
+from tests.patience import wait
 from tests.rewind.samples import block, write
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)

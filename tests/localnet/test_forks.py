@@ -4,7 +4,7 @@ import itertools
 
 from solders.pubkey import Pubkey
 
-from tests.localnet.wallets import SOL, balance, landed, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, balance, landed, on_a_nonce, pay, send, wallet
 from tests.localnet_process import Localnet, running_localnet
 
 
@@ -57,7 +57,8 @@ def test_slots_are_skipped_on_demand(localnet: Localnet) -> None:
 def test_a_dying_fork_leaves_no_trace_and_its_transactions_land_after_it() -> None:
     with running_localnet() as localnet:
         sender, receiver = wallet(localnet), Pubkey.new_unique()
-        transaction = signed(localnet, [pay(sender, receiver, SOL)], sender)
+        transaction = on_a_nonce(localnet, sender, pay(sender, receiver, SOL))
+        before = balance(localnet, sender.pubkey())
         parent = localnet.call("getSlot", {"commitment": "processed"})
         # A fork that lasts until all has been seen of it.
         localnet.call("setFaults", {"forkSlots": 1_000})
@@ -71,7 +72,7 @@ def test_a_dying_fork_leaves_no_trace_and_its_transactions_land_after_it() -> No
         status = landed(localnet, signature)
         assert status["slot"] > on_fork["slot"]
         assert balance(localnet, receiver, "finalized") == SOL
-        assert balance(localnet, sender.pubkey(), "finalized") == 9 * SOL - 5_000
+        assert balance(localnet, sender.pubkey(), "finalized") == before - SOL - 5_000
         blocks = chain_of(localnet, parent)
         assert_linked(blocks)
         assert on_fork["slot"] not in {block["slot"] for block in blocks}

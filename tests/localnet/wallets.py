@@ -81,8 +81,11 @@ def landed(localnet: Localnet, signature: str, commitment: str = "finalized") ->
     levels = ["processed", "confirmed", "finalized"]
     wanted = levels[levels.index(commitment) :]
 
+    # A busy test looks when it is no longer a recent one.
+    history = {"searchTransactionHistory": True}
+
     def reached() -> dict[str, Any] | None:
-        found = localnet.call("getSignatureStatuses", [signature])["value"][0]
+        found = localnet.call("getSignatureStatuses", [signature], history)["value"][0]
         return found if found and found["confirmationStatus"] in wanted else None
 
     status: dict[str, Any] = localnet.wait(reached, f"done with {signature}")

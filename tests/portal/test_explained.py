@@ -10,9 +10,10 @@ from solders.compute_budget import set_compute_unit_limit
 from solders.pubkey import Pubkey
 
 from priority.models import Submission
-from tests.ingest.following import caught_up, follower, wait, worker
+from tests.ingest.following import caught_up, follower, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
+from tests.patience import wait
 from tests.portal.test_pages import text_of
 
 

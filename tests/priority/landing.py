@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import redis
@@ -27,7 +27,7 @@ from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
 from tests.localnet.wallets import pay, signed
 from tests.localnet_process import Localnet
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.errors import StreamError
 from upstream.geyser.updates import AccountUpdate
@@ -157,15 +157,6 @@ def start_lander(localnet: Localnet, *arguments: str) -> ForkedProcess:
     }
     # It may write where this process does.
     return forked_commands.start(["land", *arguments], environment=environment, output=2)
-
-
-def wait(condition: Callable[[], Any], what: str) -> Any:
-    """What the condition gives, as soon as it gives something true."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.02)
-    return found
 
 
 def row(signature: bytes) -> Submission | None:

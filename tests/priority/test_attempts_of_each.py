@@ -18,8 +18,9 @@ from priority.models import Attempt, Bundle, Submission
 from priority.reports.services import counting
 from priority.upstreams.models import Upstream
 from tests.management.conftest import member, root, token
+from tests.patience import wait
 from tests.portal.test_rules import work
-from tests.priority.landing import lander, upstream, wait
+from tests.priority.landing import lander, upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.sending import SENT, result, text
 from tests.priority.submitted import as_base64, tipping_transaction

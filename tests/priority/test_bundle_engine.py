@@ -47,7 +47,8 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Localnet]:
     world.accounts.update({key: plain(100 * SOL, bytes(TEN_MB)) for key in LARGE})
     for key, account in world.accounts.items():
         write_account(folder / f"{key}.json", key, account)
-    with running_localnet("--accounts", str(folder)) as localnet:
+    # A blockhash lasts for a minute: a busy machine takes seconds to run them.
+    with running_localnet("--accounts", str(folder), LOCALNET_SLOT_MS=400) as localnet:
         localnet.wait(lambda: localnet.call("getAccountInfo", str(HARMLESS))["value"], "furnished")
         yield localnet
 

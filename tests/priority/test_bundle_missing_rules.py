@@ -37,7 +37,8 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Localnet]:
         file = folder / f"{key}.json"
         file.write_text(json.dumps(account_file(key, owner, data)))
         options += ["--account", str(key), str(file)]
-    with running_localnet(*options) as localnet:
+    # A blockhash lasts for a minute: a busy machine takes seconds for one simulation.
+    with running_localnet(*options, LOCALNET_SLOT_MS=400) as localnet:
         yield localnet
 
 

@@ -22,7 +22,7 @@ from priority.fates.services.announcing import FateChange, announce
 from priority.models import Submission
 from priority.submissions import State
 from shared_state.redis_client import client
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.fate_streams import FateServer, FateStream, serving
 from tests.priority.submitted import landed, signature, stored
 
@@ -74,13 +74,6 @@ def server(forgetful: None, elsewhere: Elsewhere) -> Iterator[FateServer]:
 
 
 TIER = "of-the-streams"
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def change(key_id: int | None, number: int = 1, state: State = State.SENT) -> FateChange:
@@ -346,7 +339,7 @@ def test_two_hundred_streams_are_open_at_little_cost(server: FateServer, issue: 
     for stream in opened:
         stream.close()
     # Their places are free as soon as the server hears of it.
-    wait_until(lambda: server.open(issued[0].secret).status == 200)
+    wait(lambda: server.open(issued[0].secret).status == 200, "room for one")
 
 
 def test_a_keys_streams_count_over_all_processes(server: FateServer, issue: Issue) -> None:
@@ -356,7 +349,7 @@ def test_a_keys_streams_count_over_all_processes(server: FateServer, issue: Issu
         for door in (server, other):
             assert door.open(issued.secret).refusal["error"] == "too_many_streams"
         opened[0].close()
-        wait_until(lambda: other.open(issued.secret).status == 200)
+        wait(lambda: other.open(issued.secret).status == 200, "room for one")
         for stream in opened[1:]:
             stream.close()
 
@@ -379,7 +372,7 @@ def test_a_reader_who_does_not_read_is_dropped(
             ]
         )
         assert quick.fates(step) == told(*range(first, first + step))
-    wait_until(lambda: server.streams == 1)
+    wait(lambda: server.streams == 1, "the slow one is dropped")
     slow.close()
 
 

@@ -15,9 +15,9 @@ from priority.models import CoSubmitter, Submission
 from priority.submissions import pending_key
 from shared_state.redis_client import client as redis_client
 from tests.lock_waits import until_waiting
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.portal.test_rules import work
-from tests.priority.landing import lander, wait
+from tests.priority.landing import lander
 from tests.priority.sending import result, signed, tip
 from tests.priority.submitted import as_base64, tipping_transaction
 from tests.priority.submitters import Customer, Door, another_key, land, send, stored

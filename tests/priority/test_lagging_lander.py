@@ -17,7 +17,8 @@ from priority.chain_events import Seen, SlotMoved
 from priority.lander.store.chain_events import publish_events
 from priority.models import Bundle
 from priority.queue.services.lander_names import landers
-from tests.priority.landing import accept, lander, reached, row, upstream, wait
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, upstream
 from tests.priority.odd_nodes import OddNode, odd_node
 from tests.priority.test_landing_bundles import accept_bundle
 from tests.priority.test_landing_nonces import events

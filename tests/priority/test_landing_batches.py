@@ -21,7 +21,8 @@ from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
 from tests.localnet.wallets import pay
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, start_lander, upstream, wait, waiting
+from tests.patience import wait
+from tests.priority.landing import accept, start_lander, upstream, waiting
 from tests.priority.odd_nodes import OddNode, odd_node
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,18 +14,10 @@ from solders.transaction import VersionedTransaction
 from localnet.identities import TIP_ACCOUNTS
 from priority.fates.services import settling
 from priority.models import Bundle, Submission
-from tests.localnet.wallets import balance, pay, signed
+from tests.localnet.wallets import balance, on_a_nonce, pay, signed
 from tests.localnet_process import Localnet
-from tests.priority.landing import (
-    accept,
-    lander,
-    reached,
-    row,
-    transfer_of,
-    upstream,
-    wait,
-    waiting,
-)
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream, waiting
 from tests.priority.odd_nodes import odd_node
 from tests.priority.test_landing_nonces import events
 
@@ -99,7 +91,7 @@ def test_an_empty_fee_payer_is_reported_and_nothing_is_sent_without_its_tip(
     upstream("engine", "block_engine", own_tip_lamports=10_000)
     with lander(followed, with_faucet=False) as ours:
         wait(lambda: ours.fee_payer.lamports == 0, "the balance is known")
-        (signature,) = accept_bundle(transfer_of(followed, payer))
+        (signature,) = accept_bundle(on_a_nonce(followed, payer))
         found = wait(lambda: (each := row(signature)) and each.reason and each, "the reason")
         assert found.reason.startswith("own_tip_unfunded")
         assert not found.attempts.exists() and found.tries == 0

@@ -6,8 +6,10 @@ import pytest
 from solders.keypair import Keypair
 
 from priority.models import Attempt, Bundle, Submission
+from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream, wait
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.submitted import stored
 from tests.priority.test_landing_bundles import accept_bundle
@@ -21,7 +23,7 @@ def test_what_is_being_sent_is_written_again_and_lands(followed: Localnet, payer
         odd = upstream("odd", url=followed.url, is_enabled=False)
         with odd_node(lambda body: (200, answered("taken"))) as node:
             other = upstream("taker", url=node.url)
-            signature = accept(transfer_of(followed, payer))
+            signature = accept(on_a_nonce(followed, payer))
             before = reached(signature, "sent")
             # As a sequence of an older database does, it gives the key to another one.
             Submission.objects.filter(pk=before.pk).delete()

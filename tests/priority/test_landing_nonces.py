@@ -16,7 +16,8 @@ from priority.models import Submission
 from priority.submissions import pending_key
 from shared_state.redis_client import client
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, lander, reached, row, upstream, wait, waiting
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, upstream, waiting
 from tests.priority.odd_nodes import odd_node
 from tests.priority.sending import advance_nonce, signed, tip
 from tests.priority.submitters import Customer, Door, send

@@ -8,6 +8,7 @@ from priority.models import Bundle, Submission
 from priority.upstreams.models import Upstream
 from tests.localnet.wallets import SOL, balance, pay, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.priority.landing import (
     accept,
     lander,
@@ -16,7 +17,6 @@ from tests.priority.landing import (
     told_of,
     transfer_of,
     upstream,
-    wait,
     waiting,
 )
 from tests.priority.test_landing_bundles import accept_bundle, bundle_of

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -33,8 +34,8 @@ from priority.upstreams.models import Upstream
 from tests.databases import this_database
 from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
-from tests.lock_waits import until_waiting
-from tests.patience import PATIENCE_SECONDS
+from tests.lock_waits import until_waiting, waiting_sessions
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.landing import (
     accept,
     lander,
@@ -43,7 +44,6 @@ from tests.priority.landing import (
     start_lander,
     transfer_of,
     upstream,
-    wait,
     waiting,
 )
 from tests.priority.odd_nodes import odd_node
@@ -95,7 +95,7 @@ def test_a_failing_node_is_left_alone_and_tried_again_and_staff_may_hurry(
 
     with odd_node(answer) as node, lander(followed):
         upstream("odd", url=node.url)
-        signature = accept(transfer_of(followed, payer))
+        signature = accept(on_a_nonce(followed, payer))
         broken = wait(lambda: Upstream.objects.filter(broken_until__isnull=False).first(), "open")
         assert broken.broken_reason == "HTTP 503" and broken.broken_until > datetime.now(UTC)
         assert wait(lambda: "HTTP 503" in str(landers()["test"]["upstreams"]), "it is published")
@@ -143,7 +143,7 @@ def test_without_a_way_nothing_is_lost_and_the_fate_says_why(
     followed: Localnet, payer: Keypair
 ) -> None:
     with lander(followed):
-        signature = accept(transfer_of(followed, payer), max_retries=0)
+        signature = accept(on_a_nonce(followed, payer), max_retries=0)
         found = reached(signature, "received")
         assert found.reason == "no_upstream: none that is enabled serves it"
         upstream("node")
@@ -152,12 +152,13 @@ def test_without_a_way_nothing_is_lost_and_the_fate_says_why(
 
 def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypair) -> None:
     upstream("node")
+    # A fork that lasts until all has been seen of it, and maybe longer than a blockhash.
+    transaction = on_a_nonce(followed, payer)
     with lander(followed):
-        # A fork that lasts until all has been seen of it.
         followed.call("setFaults", {"forkSlots": 1_000})
         try:
             followed.wait(lambda: followed.call("getFaults")["forkSlots"] <= 998, "on the fork")
-            signature = accept(transfer_of(followed, payer))
+            signature = accept(transaction)
             first = reached(signature, "landed").slot
         finally:
             followed.call("setFaults", {"forkSlots": 1})
@@ -239,9 +240,10 @@ def test_a_database_that_goes_while_an_unstorable_one_is_sorted_out_stops_nobody
         return VersionedTransaction(message, [payer])
 
     def end_the_waiting() -> None:
-        with psycopg.connect(this_database(), autocommit=True) as server:
-            ended = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted"
-            wait(lambda: server.execute(ended).fetchone(), "the lander waits for the row")
+        until_waiting(1)
+        with connection.cursor() as cursor:
+            for pid in waiting_sessions():
+                cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
     with odd_node(lambda body: (200, answered("taken"))) as node:
         upstream("odd", url=node.url)

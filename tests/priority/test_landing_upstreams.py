@@ -11,16 +11,8 @@ from priority.upstreams.models import Upstream
 from priority.upstreams.services import actions
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet
-from tests.priority.landing import (
-    accept,
-    lander,
-    reached,
-    tip_of,
-    transfer_of,
-    upstream,
-    wait,
-    waiting,
-)
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, tip_of, transfer_of, upstream, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,7 +9,8 @@ import pytest
 from priority.lander.windows import Window
 from priority.models import Attempt, Submission
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, lander, upstream, wait
+from tests.patience import wait
+from tests.priority.landing import accept, lander, upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.test_landing_batches import TAKEN, transfers
 

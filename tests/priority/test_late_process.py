@@ -15,8 +15,7 @@ import pytest
 from priority.submissions import ACCEPTED_STREAM
 from shared_state.redis_client import client
 from tests.historical.racing import web_server
-from tests.patience import PATIENCE_SECONDS
-from tests.priority.landing import wait
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.sending import SENT, signed, text, tip
 
 CONNECTIONS = 50

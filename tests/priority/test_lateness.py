@@ -16,8 +16,8 @@ from priority.queue.store import CLAIM, queue_state
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS, TIER_FIELD, Accepted, pack
 from shared_state.redis_client import client, run_script
 from tests.localnet_process import Localnet
-from tests.patience import PATIENCE_SECONDS
-from tests.priority.landing import lander, start_lander, upstream, wait
+from tests.patience import PATIENCE_SECONDS, wait
+from tests.priority.landing import lander, start_lander, upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.sending import (
     SENT,

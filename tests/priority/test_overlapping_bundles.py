@@ -13,7 +13,8 @@ from priority.acceptance.services.accepting import bundle_id_of
 from priority.fates.services import retention, settling
 from priority.models import Bundle, Submission
 from shared_state.redis_client import client as redis_client
-from tests.priority.landing import lander, upstream, wait
+from tests.patience import wait
+from tests.priority.landing import lander, upstream
 from tests.priority.sending import SENT, queued, result, text
 from tests.priority.submitted import as_base64, tipping_transaction
 from tests.priority.submitters import Customer, Door, fate, land

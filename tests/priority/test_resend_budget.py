@@ -13,7 +13,8 @@ from priority.models import Submission
 from priority.queue.store import Limits
 from tests.examples import examples
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, lander, told_of, upstream, wait, waiting
+from tests.patience import wait
+from tests.priority.landing import accept, lander, told_of, upstream, waiting
 from tests.priority.odd_nodes import odd_node
 from tests.priority.test_landing_batches import TAKEN, sends, transfers
 

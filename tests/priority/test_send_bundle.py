@@ -15,12 +15,13 @@ from chain.encodings import b58encode
 from priority.submissions import Tip, pending_key
 from priority.upstreams.models import Upstream
 from shared_state.redis_client import client
-from tests.ingest.following import follower, wait
+from tests.ingest.following import follower
 from tests.ingest.made_nonces import advance
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from
 from tests.localnet.wallets import signed as signed_by
 from tests.localnet_process import Localnet
+from tests.patience import wait
 from tests.priority.odd_nodes import Answer, OddNode
 from tests.priority.sending import (
     MINIMUM,

@@ -13,8 +13,9 @@ from access.services import keys
 from priority.acceptance.services.accepting import bundle_id_of
 from priority.models import Bundle, Submission
 from tests.management.conftest import member, root, token
+from tests.patience import wait
 from tests.priority.fate_streams import FateServer, serving
-from tests.priority.landing import lander, upstream, wait
+from tests.priority.landing import lander, upstream
 from tests.priority.sending import result, signed, tip
 from tests.priority.submitted import as_base64, tipping_transaction, tried
 from tests.priority.submitters import (

@@ -18,8 +18,7 @@ from solders.transaction import VersionedTransaction
 from priority.submissions import ACCEPTED_STREAM
 from shared_state import loop_scripts, script_socket
 from shared_state.redis_client import client
-from tests.patience import PATIENCE_SECONDS
-from tests.priority.landing import wait
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.sending import SENT, signature, signed, text, tip
 from tests.web_server import service_worker
 from tests.webserver.serving import serving

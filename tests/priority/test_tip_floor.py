@@ -85,8 +85,12 @@ def test_there_are_four_windows(client: Any, api_key: str) -> None:
 
 
 def test_it_is_read_once_in_two_seconds_however_many_ask(
-    client: Any, django_assert_num_queries: Any
+    client: Any,
+    known_keys: None,
+    django_assert_num_queries: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(tip_floor, "_KEPT_SECONDS", 3_600.0)  # a busy machine takes its time
     tips(1_000_000)
     ask(client)
     with django_assert_num_queries(0):

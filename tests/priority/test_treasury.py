@@ -15,7 +15,7 @@ from solders.transaction import Transaction
 
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.tipping.balance_chain import SEED, TREASURY, BalanceChain, balance_chain
 
 TO = Keypair().pubkey()

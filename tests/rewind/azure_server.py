@@ -13,6 +13,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 from config.environment.store_env import StoreOptions
+from tests.patience import PATIENCE_SECONDS
 
 SERVER = shutil.which("azurite-blob")
 ACCOUNT = "devstoreaccount1"
@@ -68,6 +69,6 @@ def _make_container(address: str, container: str) -> None:
     }
     url = f"{address}/{ACCOUNT}/{container}?restype=container"
     with urllib.request.urlopen(
-        urllib.request.Request(url, method="PUT", headers=headers), timeout=30
+        urllib.request.Request(url, method="PUT", headers=headers), timeout=PATIENCE_SECONDS
     ):
         pass

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from config.environment.store_env import StoreOptions
+from tests.patience import PATIENCE_SECONDS
 
 KEY, SECRET = "an-access-key", "a-very-secret-key"
 _SERVE = (
@@ -34,7 +35,7 @@ def s3_server(bucket: str) -> Iterator[int]:
         assert server.stdout is not None
         port = int(server.stdout.readline())
         make = urllib.request.Request(f"http://127.0.0.1:{port}/{bucket}", method="PUT")
-        with urllib.request.urlopen(make, timeout=30):
+        with urllib.request.urlopen(make, timeout=PATIENCE_SECONDS):
             pass
         yield port
     finally:
@@ -124,7 +125,7 @@ def _pass_on(proxy: Proxy, handler: BaseHTTPRequestHandler) -> None:
         text = b"<Error><Code>Injected</Code><Message>a-very-secret-key</Message></Error>"
         _send(handler, int(fault), text, {})
         return
-    server = HTTPConnection("127.0.0.1", proxy.target, timeout=30)
+    server = HTTPConnection("127.0.0.1", proxy.target, timeout=PATIENCE_SECONDS)
     try:
         headers = {name: value for name, value in handler.headers.items() if name != "Connection"}
         server.request(handler.command, handler.path, body, headers)

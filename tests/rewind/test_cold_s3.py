@@ -43,8 +43,10 @@ def store(server: int) -> Iterator[Proxy]:
         cold_blocks.forget()
 
 
-def use(port: int, *, url: str = "s3://cold/below", **changed: str) -> None:
-    terms = cold_store.Terms(url, options(port, **changed), timeout_seconds=1)
+def use(
+    port: int, *, url: str = "s3://cold/below", timeout_seconds: int = 60, **changed: str
+) -> None:
+    terms = cold_store.Terms(url, options(port, **changed), timeout_seconds=timeout_seconds)
     cold_store.configure(terms)
     forget()
 
@@ -79,7 +81,7 @@ def test_a_store_that_fails_fails_cold_slots_alone(rpc: Rpc, history: Any, store
     pubkey = text(key(1))
     for fault in ("refused", "500", "403", "truncated", "flipped", "hang"):
         store.fault = fault
-        forget()
+        use(store.port, timeout_seconds=1 if fault == "hang" else 60)
         cold = rpc("/rewind", "getAccountInfo", pubkey, {"slot": 50})["error"]
         reason = "archive_damaged" if fault == "flipped" else "archive_store_unavailable"
         assert cold["data"]["reason"] == reason, fault
@@ -90,7 +92,7 @@ def test_a_store_that_fails_fails_cold_slots_alone(rpc: Rpc, history: Any, store
             assert value["lamports"] == slot + 1, fault
         store.fault = ""
         store.release.set()
-        cold_store.close()
+        use(store.port)
         assert rpc("/rewind", "getAccountInfo", pubkey, {"slot": 50})["result"]["value"], fault
 
 

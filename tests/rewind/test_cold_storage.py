@@ -29,7 +29,7 @@ from rewind.sealed.store import (
 )
 from rewind.sealed.store.object_store import NoSuchStore, StoreFault
 from tests.conftest import Rpc
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, rows, signature, write

@@ -67,10 +67,11 @@ def test_an_object_is_read_whole_and_by_range(store: ObjectStore) -> None:
 
 
 def test_a_missing_object_is_no_missing_store(store: ObjectStore) -> None:
+    absent = f"{NAME}-absent"  # other tests leave theirs in the bucket
     for read in (
-        lambda: store.head(NAME),
-        lambda: store.get_range(NAME, 0, 9),
-        lambda: list(store.pieces(NAME)),
+        lambda: store.head(absent),
+        lambda: store.get_range(absent, 0, 9),
+        lambda: list(store.pieces(absent)),
     ):
         with pytest.raises(NoSuchObject, match="there is no such object"):
             read()
@@ -98,11 +99,15 @@ def test_a_failure_has_our_words_alone(server: int, proxy: Proxy, fault: str) ->
     assert type(caught.value) is kind
     for hidden in (SECRET, "127.0.0.1", str(proxy.port)):
         assert hidden not in str(caught.value)
-    if fault == "hang":
+
+    def is_left_alone() -> bool:
+        """For a second. A busy machine may be later: then it hangs once more."""
         asked = proxy.requests
-        with pytest.raises(StoreUnreachable, match="a moment ago"):
+        with pytest.raises(StoreUnreachable) as again:
             store.get_range(NAME, 2, 4)
-        assert proxy.requests == asked
+        return "a moment ago" in str(again.value) and proxy.requests == asked
+
+    assert fault != "hang" or any(is_left_alone() for _ in range(20))
 
 
 @pytest.mark.parametrize("fault", ["refused", "500"])

@@ -15,7 +15,7 @@ from rewind.recording.services.recording import record_slots
 from rewind.recording.store import partition_cache
 from rewind.recording.store.partitions import partition_of
 from rewind.sealed.services import segments
-from tests.ingest.following import wait
+from tests.lock_waits import until_waiting
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, signature, write
@@ -103,13 +103,6 @@ def test_a_slot_that_comes_during_a_read_does_not_make_it_whole(rpc: Any, commit
         writes = [write(each, signature(slot, 0), lamports=slot) for each in accounts]
         record_slots([block(slot, writes=writes)], source="race", now=NOW)
 
-    def is_waited_for() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT FROM pg_locks WHERE NOT granted AND relation = 'rewind_baseline'::regclass"
-            )
-            return cursor.fetchone() is not None
-
     def record_late() -> None:
         try:
             with transaction.atomic():
@@ -117,7 +110,7 @@ def test_a_slot_that_comes_during_a_read_does_not_make_it_whole(rpc: Any, commit
                     cursor.execute("LOCK TABLE rewind_baseline IN ACCESS EXCLUSIVE MODE")
                 record(10, 4, 5)
                 is_recorded.set()
-                wait(is_waited_for, "the read waits for the table")
+                until_waiting(1)  # the read, for the table
         except BaseException as fault:
             faults.append(fault)
         finally:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.conf import settings
 
 from shared_state import heartbeats
 from shared_state.redis_client import NAMESPACE, client
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 
@@ -55,13 +55,6 @@ def lander() -> tuple[int, int]:
     return (0, 0) if found is None else (found.alive, found.silent)
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def stopped(process: "subprocess.Popen[str]") -> None:
     process.send_signal(signal.SIGSTOP)
 
@@ -75,9 +68,9 @@ def busy_for_ever(process: "subprocess.Popen[str]") -> None:
 @pytest.mark.parametrize("hang", [stopped, busy_for_ever])
 def test_a_process_whose_loop_does_not_turn_is_silent(hang: Any) -> None:
     with looping() as process:
-        until(lambda: lander() == (1, 0))
+        wait(lambda: lander() == (1, 0), "(1, 0) alive and missing")
         hang(process)
-        until(lambda: lander() == (0, 1))
+        wait(lambda: lander() == (0, 1), "(0, 1) alive and missing")
         process.kill()
         process.wait()
         # There is none any more: it is missing, and does not hang.
@@ -86,9 +79,9 @@ def test_a_process_whose_loop_does_not_turn_is_silent(hang: Any) -> None:
 
 def test_one_that_hangs_beside_one_that_works_is_seen() -> None:
     with looping() as hung, looping():
-        until(lambda: lander() == (2, 0))
+        wait(lambda: lander() == (2, 0), "(2, 0) alive and missing")
         stopped(hung)
-        until(lambda: lander() == (1, 1))
+        wait(lambda: lander() == (1, 1), "(1, 1) alive and missing")
 
 
 @pytest.mark.usefixtures("own_redis")
@@ -108,7 +101,7 @@ def test_where_redis_takes_no_writes_heartbeats_are_not_known() -> None:
 def test_a_process_that_ends_in_order_is_not_hung() -> None:
     command = [sys.executable, "-c", _START + "progress(); sys.stdin.read()"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
-    until(lambda: lander() == (1, 0))
+    wait(lambda: lander() == (1, 0), "(1, 0) alive and missing")
     process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     later = heartbeats.kinds(now=time.time() + heartbeats.MISSING_SECONDS + 1)["lander"]
@@ -141,7 +134,7 @@ def test_what_ends_in_order_leaves_no_heartbeat(
     environment = {**os.environ, "PYTHONPATH": "platform:."}
     with subprocess.Popen([sys.executable, *command], env=environment) as process:
         try:
-            until(lambda: any(each.endswith(f"|{process.pid}") for each in written()))
+            wait(lambda: any(each.endswith(f"|{process.pid}") for each in written()), "its beat")
             process.terminate()
             assert process.wait(PATIENCE_SECONDS) == 0
         finally:

@@ -11,11 +11,12 @@ from uuid import uuid4
 import pytest
 import redis
 
-from shared_state import script_socket
+from shared_state import loop_scripts, script_socket
 from shared_state.loop_scripts import LoopScripts
 from shared_state.redis_client import TIMEOUT_SECONDS
 from shared_state.script_socket import RedisAway, Script, command
 from tests.loop_calls import Loop
+from tests.patience import PATIENCE_SECONDS, wait
 
 _ECHO = Script("return {tonumber(ARGV[1]), tonumber(ARGV[2])}")
 
@@ -37,12 +38,12 @@ def opened() -> Iterator[Loop]:
 
     loop = Loop(begin)
     try:
-        for _ in range(600):
+
+        def is_connected() -> bool:
             loop.run(lambda: _ECHO.arun(0, 1, 2))
-            if scripts[0].is_connected:
-                break
-            threading.Event().wait(0.02)
-        assert scripts[0].is_connected
+            return scripts[0].is_connected
+
+        wait(is_connected, "a connection of the loop's own")
         loop.scripts = scripts[0]  # type: ignore[attr-defined]
         yield loop
     finally:
@@ -70,7 +71,8 @@ def test_an_error_of_redis_says_that_it_cannot(loop):
     assert not found.sent
 
 
-def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, settings):
+def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, settings, monkeypatch):
+    monkeypatch.setattr(loop_scripts, "TIMEOUT_SECONDS", PATIENCE_SECONDS)
     name = f"loop-{uuid4()}"
     loop.run(lambda: script_socket.aask(command("CLIENT", "SETNAME", name)))
     results: list[Any] = []
@@ -92,12 +94,13 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
     asking.join()
     assert isinstance(results[0], RedisAway)
     assert results[0].sent
-    for _ in range(600):
+
+    def is_back() -> bool:
         script_socket._away_until = 0.0
         (found,) = loop.run(lambda: _ECHO.arun(0, 5, 6))
-        if found == [5, 6] and loop.scripts.is_connected:
-            break
-        threading.Event().wait(0.02)
+        return found == [5, 6] and loop.scripts.is_connected
+
+    wait(is_back, "another connection")
     assert loop.run(*[lambda: _ECHO.arun(0, 7, 8)] * 3) == [[7, 8]] * 3
 
 
@@ -117,8 +120,8 @@ def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
 
 
 def test_a_redis_that_is_slow_and_replies_is_waited_for(loop):
-    waits = command("BLPOP", f"{uuid4()}:nothing", 0.6 * TIMEOUT_SECONDS)
-    assert loop.run(*[lambda: script_socket.aask(waits)] * 4) == [[]] * 4
+    waits = command("BLPOP", f"{uuid4()}:nothing", 0.2 * TIMEOUT_SECONDS)
+    assert loop.run(*[lambda: script_socket.aask(waits)] * 8) == [[]] * 8
 
 
 def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):

@@ -18,9 +18,10 @@ import psutil
 import pytest
 
 from historical.models import Block
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.upstream.hostile import (
     HEAD,
     Frames,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import (
     archived_to,
     is_localnets_chain,
@@ -15,6 +15,7 @@ from tests.ingest.stored_chain import (
     no_open_gaps,
 )
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.soak.load import Load
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]

@@ -6,9 +6,9 @@ import pytest
 
 from ingest.services import pace as measuring
 from shared_state import pace
-from tests.ingest.following import wait
 from tests.ingest.test_node_follower import following
 from tests.localnet_process import running_localnet
+from tests.patience import wait
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 

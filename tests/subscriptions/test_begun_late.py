@@ -17,7 +17,7 @@ from livefeed.slots import SlotTracker
 from tests.examples import examples
 from tests.ingest.following import caught_up
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 from tests.upstream.two_banks import FIRST, KINDS, ORDERS, Order, story
 from upstream.geyser.assembly import Assembler
@@ -121,22 +121,25 @@ def test_who_comes_late_is_sent_what_a_feed_that_read_all_sends(
 
 def test_what_came_before_anyone_subscribed_is_notified_when_it_is_final(served: Served) -> None:
     localnet = served.localnet
-    payer, notified = wallet(localnet), 0
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while notified < 2:
-        assert time.monotonic() < deadline, "each was final before it was subscribed to"
+    payer, lamports = wallet(localnet), SOL // 100
+
+    def is_notified() -> bool:
+        """False if it was final before it was subscribed to."""
         payee = Pubkey.new_unique()
-        transaction = signed(localnet, [pay(payer, payee, SOL)], payer)
+        transaction = signed(localnet, [pay(payer, payee, lamports)], payer)
         send(localnet, transaction)
         slot = landed(localnet, str(transaction.signatures[0]), "confirmed")["slot"]
         with served.socket() as socket:
             config = {"commitment": "finalized", "encoding": "base64"}
             number = socket.call("accountSubscribe", str(payee), config)
             if localnet.call("getSlot", {"commitment": "finalized"}) >= slot:
-                continue
+                return False
             result = socket.result(number)
-        assert (result["context"]["slot"], result["value"]["lamports"]) == (slot, SOL)
-        notified += 1
+        assert (result["context"]["slot"], result["value"]["lamports"]) == (slot, lamports)
+        return True
+
+    for _ in range(2):
+        wait(is_notified, "one that was not final before it was subscribed to")
 
 
 STAGES = ("sent", "processed", "confirmed", "finalized", "stored")

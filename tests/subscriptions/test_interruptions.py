@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 from websockets.exceptions import ConnectionClosed
 
 from tests.ingest.following import caught_up, follower, worker
-from tests.localnet.wallets import SOL, on_a_nonce, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, on_a_nonce, pay, send, wallet
 from tests.localnet_process import Localnet
 from tests.subscriptions.socket_client import Socket
 from tests.upstream.hostile import relay
@@ -95,7 +95,7 @@ def test_an_account_whose_write_alone_was_lost_is_not_passed_over_in_silence(
     """It is missing in no block. The replay that repairs the archive has it."""
     payer = wallet(localnet)
     receiver, other = Pubkey.new_unique(), Pubkey.new_unique()
-    payment = signed(localnet, [pay(payer, receiver, SOL), pay(payer, other, SOL)], payer)
+    payment = on_a_nonce(localnet, payer, pay(payer, receiver, SOL), pay(payer, other, SOL))
     lost: list[int] = []
 
     def twist(_number: int, message: bytes) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from subscriptions import reader
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.indexer import Indexer
 from tests.subscriptions.socket_client import Socket

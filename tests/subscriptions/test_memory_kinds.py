@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from tests.ingest.following import wait
-from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, landed, on_a_nonce, pay, send, signed, wallet
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.test_memory import read, slots_of
 
@@ -123,7 +123,7 @@ def test_a_signature_long_past_is_answered_at_once(
             assert (params["slot"], params["transactionIndex"]) == place
             reason = socket.error("signatureUnsubscribe", found)["data"]["reason"]
             assert reason == "subscription_unknown", "it ended"
-        later = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
+        later = on_a_nonce(localnet, payer)
         awaited = socket.call(
             "signatureSubscribe",
             str(later.signatures[0]),

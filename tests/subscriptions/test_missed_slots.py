@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from solders.pubkey import Pubkey
 
-from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet.wallets import landed, on_a_nonce, send, wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.subscriptions.conftest import Served
 
@@ -20,7 +19,7 @@ def localnet() -> Iterator[Localnet]:
 def test_a_signature_of_a_lost_slot_is_notified_once_the_ledger_has_it(served: Served) -> None:
     localnet = served.localnet
     payer = wallet(localnet)
-    transaction = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
+    transaction = on_a_nonce(localnet, payer)
     signature = str(transaction.signatures[0])
     with served.socket() as socket:
         numbers = [

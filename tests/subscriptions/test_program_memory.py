@@ -14,8 +14,8 @@ from solders.system_program import (
     create_account,
 )
 
-from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 
 SYSTEM = "11111111111111111111111111111111"

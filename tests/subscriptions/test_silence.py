@@ -7,7 +7,7 @@ from websockets.exceptions import ConnectionClosed
 
 from historical.blocks.services.bounds import newest_slot_or_none
 from shared_state.redis_client import client
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 
 pytestmark = [

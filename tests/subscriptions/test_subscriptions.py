@@ -9,7 +9,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import create_nonce_account
 
-from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, landed, on_a_nonce, pay, send, signed, wallet
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.socket_client import Socket
 
@@ -17,7 +17,7 @@ from tests.subscriptions.socket_client import Socket
 def test_a_signature_is_told_at_each_commitment_and_then_no_more(served: Served) -> None:
     localnet = served.localnet
     payer = wallet(localnet)
-    transaction = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
+    transaction = on_a_nonce(localnet, payer)
     signature = str(transaction.signatures[0])
     with served.socket() as socket:
         numbers = {

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.ingest.following import wait
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.test_memory import read
 

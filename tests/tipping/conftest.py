@@ -9,16 +9,6 @@ import pytest
 SEED = bytes(range(32))
 
 
-def a_lock_is_awaited() -> bool:
-    """Whether a connection waits for a lock, of this test or of a parallel one."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        # Not pg_stat_activity, which does not change within a transaction.
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-        return bool(cursor.fetchone()[0])
-
-
 @pytest.fixture(autouse=True)
 def forgetful(nothing_remembered: None) -> None:
     """Clears the process's caches before each test."""

@@ -10,7 +10,8 @@ from django.db import connection, connections
 from solders.pubkey import Pubkey
 
 from chain.derived_keys import derived_keypair
-from tests.tipping.conftest import SEED, a_lock_is_awaited
+from tests.lock_waits import waiting_sessions
+from tests.tipping.conftest import SEED
 from tipping.errors import ClassHasBatches
 from tipping.models import Edge, TipAddress, TipBatch, TipEpoch, TtlClass
 from tipping.services import batches
@@ -292,7 +293,7 @@ def test_an_address_that_was_issued_while_its_batch_closed_is_kept(opened):
                 connections.close_all()
 
         closing = pool.submit(close)
-        while not a_lock_is_awaited():
+        while not waiting_sessions():
             assert not closing.done(), closing.result()
         cursor.execute("COMMIT")
         assert closing.result() == 15

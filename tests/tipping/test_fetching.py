@@ -14,7 +14,8 @@ from access.models import Tier
 from columns.kept import forget_all
 from shared_state.redis_client import client as redis_client
 from tests.databases import end_session
-from tests.tipping.conftest import SEED, a_lock_is_awaited
+from tests.lock_waits import waiting_sessions
+from tests.tipping.conftest import SEED
 from tipping.addresses import KEPT_SECONDS, live_key
 from tipping.errors import TipAddressesUnavailable
 from tipping.models import Edge, TipAddress, TipBatch
@@ -296,7 +297,7 @@ def test_a_fetch_that_waits_for_another_rotation_uses_its_batch(opened):
         with transaction.atomic():
             assert batches.rotate(ttl_class.pk, now=start + timedelta(seconds=60))
             waiting = pool.submit(fetch_there)  # it still sees the old batch, and wants to rotate
-            while not a_lock_is_awaited():
+            while not waiting_sessions():
                 assert not waiting.done(), waiting.result()
         assert waiting.result().expires_at == int(start.timestamp()) + 720
     assert TipBatch.objects.count() == 2

@@ -29,10 +29,10 @@ from priority.fates.store.settling import keys_of
 from priority.models import Submission
 from tests.clients.minted import Minted
 from tests.examples import examples
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.rewind.samples import blockhash
 from tests.tipping.balance_chain import SEED
 from tipping.models import Edge, TipAddress, TipBatch, TipEntry, TipSweep, TtlClass

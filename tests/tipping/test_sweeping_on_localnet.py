@@ -10,9 +10,10 @@ from priority import tasks
 from priority.models import Submission
 from priority.treasury.services import sweeps
 from priority.upstreams.models import Upstream
-from tests.ingest.following import follower, wait, worker
+from tests.ingest.following import follower, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
+from tests.patience import wait
 from tests.priority.landing import lander, upstream
 from tests.tipping.balance_chain import SEED, TREASURY, BalanceChain, addresses, expired_batch
 from tipping.models import TipBatch, TipEntry, TipSweep

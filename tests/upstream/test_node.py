@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from chain.units import Slot
 from tests.examples import examples
-from tests.ingest.following import wait
 from tests.localnet_process import Localnet, free_ports, running_localnet
+from tests.patience import wait
 from tests.upstream.hostile import HEAD, gzip_bomb, says, speaking, trickles
 from upstream.geyser.written_accounts import stores_untouched
 from upstream.node import (

@@ -195,12 +195,18 @@ def test_a_remote_that_hangs_is_given_up(server: RangeServer) -> None:
     server.faults[".car"] = "hang"
     with pytest.raises(Unreachable, match=r"epoch-0\.car"):
         found.block(103)
+
+    def is_left_alone() -> bool:
+        """For a second. A busy machine may be later: then it hangs once more."""
+        number = len(server.requests)
+        with pytest.raises(Unreachable) as again:
+            found.block(103)
+        is_at_once = "did not respond a moment ago" in str(again.value)
+        return is_at_once and len(server.requests) == number
+
+    assert any(is_left_alone() for _ in range(20))
     server.faults.clear()
     server.release.set()
-    number = len(server.requests)
-    with pytest.raises(Unreachable, match="did not respond a moment ago"):
-        found.block(103)
-    assert len(server.requests) == number
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(Unreachable):

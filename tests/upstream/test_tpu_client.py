@@ -364,7 +364,8 @@ def test_a_connection_lives_while_it_is_wanted_and_no_longer() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
         address = (HERE, opened.port)
         client.warm([address])
-        await until(lambda: state_of(client, address).state == "open")
+        # A busy machine may miss that it is open.
+        await until(lambda: state_of(client, address).counts.get("connections") == 1)
         await until(lambda: state_of(client, address).state == "closed")
         # No failure: it opens again without a rest.
         assert state_of(client, address).last_error == ""

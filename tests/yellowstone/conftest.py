@@ -160,7 +160,8 @@ def geyser(
 ) -> Iterator[Geyser]:
     """The service follows the localnet, entries too."""
     settings.FOLLOW_ENTRIES = True
-    from tests.ingest.following import caught_up, follower, wait, worker
+    from tests.ingest.following import caught_up, follower, worker
+    from tests.patience import wait
 
     with worker(), follower(localnet.geyser_url, localnet.url), serving_geyser() as port:
         caught_up(localnet)

@@ -9,8 +9,8 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from livefeed.parts import Part
-from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.patience import wait
 from tests.recorded_node import load
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.geyser.updates import BlockMetaUpdate, EntryUpdate, update_of

@@ -8,8 +8,9 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.ingest.following import caught_up, follower, wait, worker
+from tests.ingest.following import caught_up, follower, worker
 from tests.localnet_process import Localnet
+from tests.patience import wait
 from tests.upstream.hostile import relay
 from tests.yellowstone.conftest import Geyser, Request, serving_geyser
 from upstream.protobuf import geyser_pb2 as schema

@@ -11,8 +11,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, latest_blockhash, pay, send, signed, wallet
+from tests.patience import wait
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
 

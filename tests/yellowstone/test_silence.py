@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from historical.blocks.services.bounds import newest_slot_or_none
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
 

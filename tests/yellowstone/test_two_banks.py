@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.patience import wait
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
 
