@@ -188,7 +188,9 @@ def events_of_finalized(record: SlotRecord) -> list[ChainEvent]:
     """All events of a finalized block, from any source. A transaction without its status meta is
     left out: whether it failed is not known.
     """
-    signatures, indexes, errors = [], [], {}
+    signatures: list[bytes] = []
+    indexes: list[int] = []
+    errors: dict[int, bytes] = {}
     for index, transaction in enumerate(record.transactions):
         if transaction.meta is None:
             continue
