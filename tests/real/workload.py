@@ -196,9 +196,9 @@ class Workload(threading.Thread):
         vote = Pubkey.from_string(node.call("getVoteAccounts")["current"][0]["votePubkey"])
         stakes = pen.key(), pen.key()
         for steps in (
-            [_opened(self._staker, each) for each in stakes],
-            [[_delegated(self._staker, each.pubkey(), vote)] for each in stakes],
-            [[_deactivated(self._staker, stakes[1].pubkey())]],
+            [opened(self._staker, each) for each in stakes],
+            [[delegated(self._staker, each.pubkey(), vote)] for each in stakes],
+            [[deactivated(self._staker, stakes[1].pubkey())]],
         ):
             pen.moment = moment_of(node, [])
             signers = [(each,) for each in stakes] if len(steps[0]) == 2 else [(), ()]
@@ -261,7 +261,7 @@ def fate(service: Service, signature: str) -> dict[str, Any]:
         return found
 
 
-def _opened(staker: Keypair, stake: Keypair) -> list[Instruction]:
+def opened(staker: Keypair, stake: Keypair) -> list[Instruction]:
     made = system.create_account(
         system.CreateAccountParams(
             from_pubkey=staker.pubkey(),
@@ -276,13 +276,13 @@ def _opened(staker: Keypair, stake: Keypair) -> list[Instruction]:
     return [made, Instruction(_STAKE, data, [_writable(stake.pubkey()), _read(_RENT)])]
 
 
-def _delegated(staker: Keypair, stake: Pubkey, vote: Pubkey) -> Instruction:
+def delegated(staker: Keypair, stake: Pubkey, vote: Pubkey) -> Instruction:
     read = [_read(each) for each in (str(vote), _CLOCK, _STAKE_HISTORY, _STAKE_CONFIG)]
     keys = [_writable(stake), *read, AccountMeta(staker.pubkey(), True, False)]
     return Instruction(_STAKE, (2).to_bytes(4, "little"), keys)
 
 
-def _deactivated(staker: Keypair, stake: Pubkey) -> Instruction:
+def deactivated(staker: Keypair, stake: Pubkey) -> Instruction:
     keys = [_writable(stake), _read(_CLOCK), AccountMeta(staker.pubkey(), True, False)]
     return Instruction(_STAKE, (5).to_bytes(4, "little"), keys)
 

@@ -5,6 +5,7 @@ first epoch that is followed it is one epoch too new, and all there is.
 """
 
 import logging
+from typing import Any
 
 from django.db import transaction
 
@@ -29,27 +30,31 @@ def is_due() -> bool:
 
 
 def learn(node: Node) -> None:
-    """Keeps the stakes that the node has, if it is in the newest slot's epoch. Raises NodeError,
-    and WrongChain where it is of another chain.
+    """Keeps the stakes that the node has, if it is in the newest slot's epoch and stays there.
+    Raises NodeError, and WrongChain where it is of another chain.
     """
     epoch = _newest_epoch()
     if epoch is None or not _unknown(epoch):
         return
     chain_identity.require_same(node)
-    info = node.call("getEpochInfo", _FINAL)
-    if not isinstance(info, dict) or info.get("epoch") != epoch:
+    if _epoch_of(node) != epoch:
         return
     try:
         found = read_vote_accounts(node.call("getVoteAccounts", _FINAL))
     except MalformedProof as fault:
         raise NodeError(0, f"{node.name}: its vote accounts cannot be read: {fault}") from None
     stakes = {account: Stake(lamports, None) for account, lamports in found.items() if lamports}
-    if not stakes:
+    if not stakes or _epoch_of(node) != epoch:
         return
     with transaction.atomic():
         for each in _unknown(epoch):
             epoch_stakes.keep(StakeOrigin(), each, stakes)
             log.info("the stakes of epoch %d are those of %s", each, node.name)
+
+
+def _epoch_of(node: Node) -> Any:
+    info = node.call("getEpochInfo", _FINAL)
+    return info.get("epoch") if isinstance(info, dict) else None
 
 
 def _newest_epoch() -> int | None:
