@@ -542,7 +542,9 @@ def test_a_rotation_stands_in_the_audit_log_of_both_keys(admin_client: Any, key:
 
     admin_client.post(f"{LIST}orders/rotate/", {"ids": key.key.pk, "overlap_hours": 1})
     new = key.key.rotated_to
-    told = {entry.subject_id: (entry.verb, entry.text) for entry in AuditEntry.objects.all()}
+    # A user may have the number of a key.
+    entries = AuditEntry.objects.exclude(verb="signed in")
+    told = {entry.subject_id: (entry.verb, entry.text) for entry in entries}
     verb, text = told[str(key.key.pk)]
     assert (verb, str(new) in text) == ("rotated", True)
     verb, text = told[str(new.pk)]

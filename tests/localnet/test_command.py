@@ -97,7 +97,8 @@ def test_a_chain_has_what_it_was_given(
         shown = running.call("getAccountInfo", str(key), {"encoding": "base64"})["value"]
         assert (shown["lamports"], shown["rentEpoch"]) == (3 * SOL, 361)
         assert shown["data"] == ["aGVsbG8=", "base64"]
-    assert running.call("getBalance", str(owner.pubkey()))["value"] == 7 * SOL
+    # But for the fees of other tests.
+    assert 7 * SOL - 100_000 < running.call("getBalance", str(owner.pubkey()))["value"] <= 7 * SOL
     running.wait_for_slot(1_234_567)  # what is deployed in slot 0 is called in a later one
     second = Keypair.from_json((files / "keypair.json").read_text()).pubkey()
     for address in (program, second):

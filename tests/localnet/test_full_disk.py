@@ -11,6 +11,8 @@ import pytest
 from tests import forked_commands
 from tests.localnet_process import Localnet, new_localnet
 
+_MIB = 1 << 20
+
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
 
 
@@ -32,8 +34,11 @@ def localnet() -> Iterator[Localnet]:
 
 
 def fill(disk: Path) -> None:
-    """Leaves less than a chain needs."""
-    (disk / "ballast").write_bytes(bytes(shutil.disk_usage(disk).free - 3 * 1_048_576))
+    """Leaves less than a chain needs. In pieces: the chain goes on meanwhile, and takes room."""
+    with (disk / "ballast").open("ab") as ballast:
+        while (more := shutil.disk_usage(disk).free - 3 * _MIB) > 0:
+            ballast.write(bytes(min(more, _MIB)))
+            ballast.flush()
 
 
 def test_the_chain_stands_still_on_a_full_disk_and_goes_on(localnet: Localnet) -> None:

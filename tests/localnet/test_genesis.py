@@ -140,7 +140,7 @@ def young(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Localnet]:
         "executable": False,
     }
     (files / "ours.json").write_text(json.dumps({"pubkey": str(GIVEN), "account": account}))
-    with new_localnet(LOCALNET_SLOT_MS=20) as localnet:
+    with new_localnet() as localnet:  # of shorter slots it would not be young for long enough
         localnet.start("--accounts", str(files))
         yield localnet
 

@@ -17,7 +17,7 @@ from operations.models import Alarm
 from operations.readings.present import read
 from operations.services import watching
 from shared_state import heartbeats
-from tests.readiness import readyz
+from tests.readiness import keep_alive, readyz
 from tests.unwritable_database import failing_disk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
@@ -34,7 +34,7 @@ def run_dir(tmp_path: Path, settings: Any) -> Path:
     """Where nothing runs yet but localnet."""
     settings.RUN_DIR, settings.LOCALNET_DIR = tmp_path, tmp_path / "localnet"
     settings.LOCALNET_DIR.mkdir()
-    (settings.LOCALNET_DIR / "heartbeat").touch()
+    keep_alive((), localnet=settings.LOCALNET_DIR)
     return tmp_path
 
 
@@ -54,8 +54,7 @@ def test_missing_processes_are_named_and_calls_are_still_answered(client: Any) -
 def test_readiness_home_and_alarms_agree_on_what_hangs(
     client: Any, admin_client: Any, run_dir: Path
 ) -> None:
-    for kind in KINDS:
-        heartbeats.beat(kind)
+    keep_alive(KINDS)
     assert ready(client)["checks"]["processes"]["ok"]
     # This process is there, and its work as a lander stands still.
     at = time.time() - 5
@@ -74,7 +73,7 @@ def test_readiness_home_and_alarms_agree_on_what_hangs(
     )
     assert hung is not None and 5 <= int(hung[1]) <= round(time.time() - at)
 
-    heartbeats.beat("lander")
+    keep_alive(["lander"])
     assert ready(client)["checks"]["processes"]["ok"]
     now = timezone.now()
     for after in (0, 6):
@@ -90,8 +89,7 @@ def test_readiness_home_and_alarms_agree_on_what_hangs(
 def test_what_the_supervisor_has_just_started_is_not_missing_yet(
     client: Any, run_dir: Path
 ) -> None:
-    for kind in KINDS[:-1]:
-        heartbeats.beat(kind)
+    keep_alive(KINDS[:-1])
     run = RunStateFile(run_dir)
     run.write([ProgramState("beat", 7, "starting", 3.0, time.time(), 0)], [])
     assert ready(client)["checks"]["processes"]["ok"]
@@ -104,8 +102,7 @@ def test_what_reports_progress_before_its_first_heartbeat_is_not_missing(
 ) -> None:
     """Of an earlier run there are heartbeats, and this one's are about to come."""
     now = time.time()
-    for kind in KINDS[:-1]:
-        heartbeats.beat(kind)
+    keep_alive(KINDS[:-1])
     heartbeats.beat("beat", at=now - 700)
     run = RunStateFile(run_dir)
     run.write([ProgramState("beat", 7, "running", 0.2, now - 8, 0)], [])
@@ -120,8 +117,7 @@ def test_what_reports_progress_before_its_first_heartbeat_is_not_missing(
 
 
 def test_a_server_that_hangs_is_named(client: Any, run_dir: Path) -> None:
-    for kind in KINDS:
-        heartbeats.beat(kind)
+    keep_alive(KINDS)
     server = ProgramState("postgres", 7, "hung", 6.0, 0.0, 0)
     RunStateFile(run_dir).write([], [server])
     assert ready(client)["checks"]["processes"]["hung"] == ["postgres"]
@@ -131,8 +127,7 @@ def test_a_server_that_hangs_is_named(client: Any, run_dir: Path) -> None:
 def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_missing(
     client: Any, run_dir: Path, settings: Any
 ) -> None:
-    for kind in KINDS:
-        heartbeats.beat(kind)
+    keep_alive(KINDS)
     with redis.Redis.from_url(settings.REDIS_URL) as full:
         before = full.config_get("maxmemory")["maxmemory"]
         full.config_set("maxmemory", "1")
@@ -176,8 +171,7 @@ def test_a_read_only_disk_is_named(client: Any, settings: Any) -> None:
 
 
 def test_a_file_that_is_half_written_says_nothing(run_dir: Path, client: Any) -> None:
-    for kind in KINDS:
-        heartbeats.beat(kind)
+    keep_alive(KINDS)
     for text in ("", "{", json.dumps({"at": 0})):
         (run_dir / "processes.json").write_text(text)
         assert ready(client)["checks"]["processes"]["ok"]
