@@ -34,10 +34,10 @@ ENVIRONMENT_HELP = "For your own sorting: production, staging, …"
 class ScopesField(forms.MultipleChoiceField):
     """One checkbox for each of the scopes, with its meaning."""
 
-    def __init__(self, *, scopes: Iterable[str] = SCOPES, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         required = "Choose at least one: a key without scopes may do nothing"
         super().__init__(error_messages={"required": required}, **kwargs)
-        self.offer(scopes)
+        self.offer(SCOPES)
 
     def offer(self, scopes: Iterable[str]) -> None:
         offered = set(scopes)

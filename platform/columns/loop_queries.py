@@ -256,9 +256,8 @@ class Pipeline:
 class LoopQueries:
     """The pipelines of one loop. While none is connected, statements run in threads."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = CONNECTIONS) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._most = connections
         self._pipelines: list[Pipeline] = []
         self._is_connecting = False
         self._not_before = 0.0
@@ -268,7 +267,7 @@ class LoopQueries:
     async def execute(self, queries: Sequence[Query]) -> list[Any]:
         """The statements' results. Raises psycopg's errors."""
         open_ones = [each for each in self._pipelines if each.is_open]
-        if len(open_ones) < self._most:
+        if len(open_ones) < CONNECTIONS:
             self._connect()
         if not open_ones:
             return await in_thread(_in_thread, queries)

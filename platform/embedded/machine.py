@@ -18,6 +18,6 @@ def memory_bytes() -> int:
     return total
 
 
-def a_quarter_of_memory_mib(*, at_most: int = 1024) -> int:
+def a_quarter_of_memory_mib() -> int:
     """A server's share: a quarter, since the other server and the service want theirs."""
-    return max(32, min(at_most, memory_bytes() // 4 // _MIB))
+    return max(32, min(1024, memory_bytes() // 4 // _MIB))

@@ -209,7 +209,7 @@ def _write_for(owner: Owner | None, path: Path, text: str) -> None:
     draft.rename(path)
 
 
-def _connect(run_dir: Path, passwords: Passwords, *, seconds: int = 5) -> psycopg.Connection:
+def _connect(run_dir: Path, passwords: Passwords) -> psycopg.Connection:
     url = database_url(run_dir, password=passwords.superuser, role="postgres")
     address = database_settings(url)
     return psycopg.connect(
@@ -218,7 +218,7 @@ def _connect(run_dir: Path, passwords: Passwords, *, seconds: int = 5) -> psycop
         dbname="postgres",
         user=address["USER"],
         password=address["PASSWORD"],
-        connect_timeout=seconds,
+        connect_timeout=5,
         autocommit=True,
         options="-c statement_timeout=0",
     )

@@ -31,14 +31,14 @@ _PLAIN: dict[Any, Schema] = {
     type(None): {"type": "null"},
     dict: {"type": "object"},
 }
+_PLACE = "#/components/schemas/"
 
 
 class Schemas:
     """Schemas of annotations; types with fields become named components."""
 
-    def __init__(self, place: str = "#/components/schemas/") -> None:
+    def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
-        self._place = place
         self._names: dict[type, str] = {}
 
     def of(self, kind: Any) -> Schema:
@@ -63,7 +63,7 @@ class Schemas:
 
     def resolve(self, schema: Schema) -> Schema:
         """The component that a schema refers to, or itself."""
-        name = str(schema.get("$ref", "")).removeprefix(self._place)
+        name = str(schema.get("$ref", "")).removeprefix(_PLACE)
         return self.components[name] if name else schema
 
     def _annotated(self, kind: Any) -> Schema:
@@ -125,7 +125,7 @@ class Schemas:
             self._names[kind] = self._free_name(kind)
             self.components[self._names[kind]] = {}  # reserved, in case it refers to itself
             self.components[self._names[kind]] = self._object(kind)
-        return {"$ref": self._place + self._names[kind]}
+        return {"$ref": _PLACE + self._names[kind]}
 
     def _free_name(self, kind: type) -> str:
         if kind.__name__ not in self.components:

@@ -326,7 +326,7 @@ end
 )
 
 
-def queue_state(slot_ms: int = DEFAULT_LIMITS.slot_ms) -> QueueState:
+def queue_state() -> QueueState:
     """Raises redis.RedisError."""
-    found: Any = run_script(_STATE, args=[slot_ms])
+    found: Any = run_script(_STATE, args=[DEFAULT_LIMITS.slot_ms])
     return QueueState(*found)

@@ -65,12 +65,11 @@ def sums(*, since: date | None = None) -> list[KindSum]:
     ]
 
 
-def named_addresses(*, since: date | None = None) -> dict[Pubkey, dict[str, tuple[int, int, int]]]:
+def named_addresses() -> dict[Pubkey, dict[str, tuple[int, int, int]]]:
     """(entries, lamports received, lamports paid) by kind, of each address that the settings name
     or once named.
     """
-    days = TipDay.objects.filter(pubkey__isnull=False)
-    rows = (days if since is None else days.filter(day__gte=since)).order_by()
+    rows = TipDay.objects.filter(pubkey__isnull=False).order_by()
     sums = (Sum("count"), Sum("received"), Sum("paid"))
     found: dict[Pubkey, dict[str, tuple[int, int, int]]] = {}
     for pubkey, kind, count, received, paid in rows.values_list("pubkey", "kind").annotate(*sums):

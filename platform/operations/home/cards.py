@@ -113,8 +113,8 @@ def link_to(request: HttpRequest, url: str, permission: str) -> str:
     return reverse(f"admin:{url}") if url and request.user.has_perm(permission) else ""
 
 
-def zero_badge(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
+def zero_badge(count: int | None, *, hint: str = "") -> SafeString:
     """A count that should be 0."""
     if count is None:
         return badge("not known", "bad", "Valkey does not answer.")
-    return badge(grouped(count), bad if count else "good", hint)
+    return badge(grouped(count), "warning" if count else "good", hint)

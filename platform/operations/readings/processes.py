@@ -149,17 +149,24 @@ def _restarts(program: ProgramState | None) -> tuple[int, datetime | None]:
     return program.restarts_lately, datetime.fromtimestamp(clock.shared(program.since), UTC)
 
 
+def not_needed() -> dict[str, str]:
+    """Processes of the Procfile that have nothing to do here, and why."""
+    followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
+    left_out: dict[str, str] = {}
+    if not settings.GRPC_PORT:
+        left_out["grpc"] = "GRPC_PORT is not set"
+    if not followed:
+        why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
+        return {**left_out, "localnet": why, "follower": why, "lander": why}
+    if not settings.LOCALNET:
+        left_out["localnet"] = "UPSTREAM_* names the chain that is followed"
+    return left_out
+
+
 def _expected(newest_slot: int | None) -> list[str]:
     """As `manage.py run` starts them."""
-    is_followed = bool(settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL)
-    left_out = set()
-    if not is_followed:
-        left_out |= {"follower", "lander"}
-    if not settings.GRPC_PORT:
-        left_out.add("grpc")
-    if not settings.LOCALNET:
-        left_out.add("localnet")
-    elif newest_slot is not None and not exists(_FILTERS_SET):
+    left_out = set(not_needed())
+    if settings.LOCALNET and newest_slot is not None and not exists(_FILTERS_SET):
         left_out.add("follower")  # the ledger holds imported blocks of another chain
     return [kind for kind in DUTIES if kind not in left_out]
 

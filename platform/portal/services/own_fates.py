@@ -2,6 +2,7 @@
 returns them to any caller.
 """
 
+from django.conf import settings
 from solders.signature import Signature
 
 from portal import store
@@ -10,18 +11,22 @@ from priority.fates.results import BundleFate, Fate
 from priority.fates.services import lookup
 
 
-def own_fate(customer_id: int, signature: Signature, *, kept_days: int) -> Fate:
+def own_fate(customer_id: int, signature: str) -> Fate:
     """The fate with every attempt. Raises SignatureUnknown and FatesUnavailable."""
-    key_id = store.any_key(customer_id)
-    if key_id is None or not _is_own(customer_id, key_id, bytes(signature)):
+    key_id, kept_days = store.any_key(customer_id), settings.SUBMISSION_DAYS
+    try:
+        name = Signature.from_string(signature)
+    except ValueError:
+        raise SignatureUnknown(signature, kept_days) from None
+    if key_id is None or not _is_own(customer_id, key_id, bytes(name)):
         raise SignatureUnknown(signature, kept_days)
-    return lookup.fate(signature, key_id=key_id, kept_days=kept_days)
+    return lookup.fate(name, key_id=key_id, kept_days=kept_days)
 
 
-def own_bundle_fate(customer_id: int, bundle_id: str, *, kept_days: int) -> BundleFate:
+def own_bundle_fate(customer_id: int, bundle_id: str) -> BundleFate:
     """The same of a bundle. Raises BundleIdMalformed, BundleUnknown and FatesUnavailable."""
     asked = lookup.named(bundle_id)
-    key_id = store.any_key(customer_id)
+    key_id, kept_days = store.any_key(customer_id), settings.SUBMISSION_DAYS
     if key_id is None:
         raise BundleUnknown(kept_days)
     name = bytes.fromhex(asked.bundle_id)

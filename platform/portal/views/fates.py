@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
@@ -17,14 +17,8 @@ from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
-from portal.views.replays import replays_of, sending_again
+from portal.views.replays import of_own_fate, replays_of, sending_again
 from priority.fates.admin.fates import OUTCOME_HUES, slots_later, state_badge
-from priority.fates.errors import (
-    BundleIdMalformed,
-    BundleUnknown,
-    FatesUnavailable,
-    SignatureUnknown,
-)
 from priority.fates.reasons import STATE_TEXTS
 from priority.fates.results import Fate, FateAttempt
 from priority.models import Attempt
@@ -107,19 +101,11 @@ def _found(request: HttpRequest, asked: str) -> HttpResponse:
 
 
 @for_members
-def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
+@of_own_fate
+def fate(request: HttpRequest, member: Member, asked: str) -> HttpResponse:
     """One submission: outcome and attempts."""
-    context: dict[str, Any] = {"asked": signature}
-    try:
-        name = Signature.from_string(signature)
-        found = own_fates.own_fate(member.customer_id, name, kept_days=settings.SUBMISSION_DAYS)
-    except ValueError:
-        raise Http404("not a signature") from None
-    except SignatureUnknown as refusal:
-        return _not_found(request, context, str(refusal))
-    except FatesUnavailable as refusal:
-        return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
-    context |= {
+    found, name = own_fates.own_fate(member.customer_id, asked), Signature.from_string(asked)
+    context: dict[str, Any] = {
         "submission": _submission(found),
         "key": store.key_of_submission(member.customer_id, bytes(name)),
         "replays": replays_of(member, [name]),
@@ -130,21 +116,12 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
 
 
 @for_members
-def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse:
+@of_own_fate
+def bundle(request: HttpRequest, member: Member, asked: str) -> HttpResponse:
     """A bundle, and its transactions in their order."""
-    context: dict[str, Any] = {"asked": bundle_id}
-    try:
-        found = own_fates.own_bundle_fate(
-            member.customer_id, bundle_id, kept_days=settings.SUBMISSION_DAYS
-        )
-    except BundleIdMalformed:
-        raise Http404("not the id of a bundle") from None
-    except BundleUnknown as refusal:
-        return _not_found(request, context, str(refusal))
-    except FatesUnavailable as refusal:
-        return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
+    found = own_fates.own_bundle_fate(member.customer_id, asked)
     signatures = [Signature.from_string(each.signature) for each in found.transactions]
-    context |= {
+    context = {
         "bundle_id": found.bundle_id,
         "state": state_badge(found.state, found.reason, final=found.final),
         "sentence": STATE_TEXTS[State(found.state)],
@@ -158,10 +135,6 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         "replays": replays_of(member, signatures),
     }
     return page(request, "portal/bundle.html", context)
-
-
-def _not_found(request: HttpRequest, context: dict[str, Any], text: str) -> HttpResponse:
-    return page(request, "portal/fate_unknown.html", {**context, "refusal": text}, status=404)
 
 
 def _submission(fate: Fate) -> dict[str, Any]:

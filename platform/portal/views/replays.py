@@ -1,6 +1,6 @@
 """Replays of a customer's transactions: the form, the results, builds of programs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -52,39 +52,48 @@ _OF_ONE = 10
 _UPLOADS = Quota(rate=10 / 60, burst=10)
 
 
+def of_own_fate(
+    view: Callable[[HttpRequest, Member, str], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """A view that reads a fate of the customer's, or says why there is none."""
+
+    def read(request: HttpRequest, member: Member, **part: str) -> HttpResponse:
+        (asked,) = part.values()
+        context: dict[str, Any] = {"asked": asked}
+        try:
+            return view(request, member, asked)
+        except (SignatureUnknown, BundleUnknown, BundleIdMalformed) as unknown:
+            context["refusal"] = unknown
+            return page(request, "portal/fate_unknown.html", context, status=404)
+        except FatesUnavailable as refusal:
+            context["refusal"] = refusal
+            return page(request, "portal/fate_unread.html", context, status=503)
+
+    return read
+
+
 @changed_by_owners
-def replay_fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
+@of_own_fate
+def replay_fate(request: HttpRequest, member: Member, asked: str) -> HttpResponse:
     """Replays one of the customer's transactions."""
-    try:
-        wanted = Signature.from_string(signature)
-        found = own_fates.own_fate(member.customer_id, wanted, kept_days=settings.SUBMISSION_DAYS)
-    except (ValueError, SignatureUnknown):
-        raise Http404("no transaction of the customer's") from None
-    except FatesUnavailable as refusal:
-        return _unread(request, signature, refusal)
+    found = own_fates.own_fate(member.customer_id, asked)
     context = {
         "heading": "Replay a transaction",
-        "back": reverse("portal:fate", args=[signature]),
+        "back": reverse("portal:fate", args=[asked]),
         "is_in_block": found.slot is not None,
     }
-    return _form(request, member, [wanted], context)
+    return _form(request, member, [Signature.from_string(asked)], context)
 
 
 @changed_by_owners
-def replay_bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse:
+@of_own_fate
+def replay_bundle(request: HttpRequest, member: Member, asked: str) -> HttpResponse:
     """Replays a bundle, one transaction after the other."""
-    try:
-        found = own_fates.own_bundle_fate(
-            member.customer_id, bundle_id, kept_days=settings.SUBMISSION_DAYS
-        )
-    except (BundleIdMalformed, BundleUnknown):
-        raise Http404("no bundle of the customer's") from None
-    except FatesUnavailable as refusal:
-        return _unread(request, bundle_id, refusal)
+    found = own_fates.own_bundle_fate(member.customer_id, asked)
     signatures = [Signature.from_string(each.signature) for each in found.transactions]
     context = {
         "heading": "Replay a bundle",
-        "back": reverse("portal:bundle", args=[bundle_id]),
+        "back": reverse("portal:bundle", args=[asked]),
         "is_in_block": all(each.slot is not None for each in found.transactions),
         "bundle_id": found.bundle_id,
     }
@@ -247,8 +256,3 @@ def _row(each: Replay) -> dict[str, Any]:
         "by": each.made_by,
         "at": ago(each.made_at, timezone.now()),
     }
-
-
-def _unread(request: HttpRequest, asked: str, refusal: FatesUnavailable) -> HttpResponse:
-    context = {"asked": asked, "refusal": refusal}
-    return page(request, "portal/fate_unread.html", context, status=503)

@@ -33,7 +33,7 @@ from upstream.archives.car_nodes import (
 )
 from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
-from upstream.archives.status_meta import loaded_keys, meta_json, reward_json, was_recorded
+from upstream.archives.status_meta import loaded_keys, meta_json, rewards_of, was_recorded
 from upstream.archives.stored_meta import stored_meta, stored_rewards
 from upstream.protobuf import confirmed_block_pb2 as schema
 
@@ -275,10 +275,7 @@ def _rewards(cid: Any, nodes: Nodes) -> tuple[list[dict[str, Any]], int | None]:
         message = _message(unpacked(packed, ""), schema.Rewards, stored_rewards)
     except Unreadable as fault:
         raise Unreadable("rewards", fault.reason) from None
-    partitions = (
-        message.num_partitions.num_partitions if message.HasField("num_partitions") else None
-    )
-    return [reward_json(each) for each in message.rewards], partitions
+    return rewards_of(message)
 
 
 def _message(data: bytes, kind: Any, stored: Callable[[bytes], Any]) -> Any:

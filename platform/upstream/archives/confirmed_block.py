@@ -4,7 +4,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
+from chain.blocks import SlotRecord, TransactionRecord
 from chain.transactions import (
     BadTransaction,
     Config,
@@ -19,7 +19,7 @@ from upstream.archives import checks
 from upstream.archives.containers import SOLANA_BLOCK
 from upstream.archives.errors import Unreadable
 from upstream.archives.slots import slot_of
-from upstream.archives.status_meta import loaded_keys, meta_json, reward_json, was_recorded
+from upstream.archives.status_meta import loaded_keys, meta_json, rewards_of, was_recorded
 from upstream.protobuf import confirmed_block_pb2 as schema
 
 _SOLANA_PAYLOAD = 3
@@ -94,21 +94,28 @@ def slot_record(block: Any, slot: Slot) -> SlotRecord:
             transactions.append(transaction_record(confirmed))
         except (Unreadable, BadTransaction) as fault:
             raise _at_transaction(fault, index) from None
+    return record_of(block, block, block.previous_blockhash, slot, transactions)
+
+
+def record_of(
+    message: Any, rewarded: Any, previous: str, slot: Slot, transactions: list[TransactionRecord]
+) -> SlotRecord:
+    """The record of a block's message, whose rewards are in `rewarded`."""
+    rewards, partitions = rewards_of(rewarded)
     return SlotRecord(
         slot=slot,
-        parent_slot=Slot(block.parent_slot),
-        blockhash=checks.blockhash(block.blockhash, "blockhash"),
-        previous_blockhash=checks.blockhash(block.previous_blockhash, "previousBlockhash"),
+        parent_slot=Slot(message.parent_slot),
+        blockhash=checks.blockhash(message.blockhash, "blockhash"),
+        previous_blockhash=checks.blockhash(previous, "previousBlockhash"),
         block_time=(
-            UnixTimestamp(block.block_time.timestamp) if block.HasField("block_time") else None
+            UnixTimestamp(message.block_time.timestamp) if message.HasField("block_time") else None
         ),
-        block_height=(block.block_height.block_height if block.HasField("block_height") else None),
+        block_height=(
+            message.block_height.block_height if message.HasField("block_height") else None
+        ),
         transactions=transactions,
-        rewards=[reward_json(each) for each in block.rewards],
-        reward_partitions=(
-            block.num_partitions.num_partitions if block.HasField("num_partitions") else None
-        ),
-        form=CURRENT_FORM,
+        rewards=rewards,
+        reward_partitions=partitions,
     )
 
 

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 
-class BadBlockFile(Exception):
-    """The file cannot be read as blocks: one sentence of path, place and reason.
-
-    `place` leads to the fault, outermost first: `block 3 (slot 55065002), transactions[17].meta`.
+class _BadFile(Exception):
+    """One sentence of path, place and reason. `place` leads to the fault, outermost first: `block 3
+    (slot 55065002), transactions[17].meta`.
     """
 
     def __init__(self, path: Path, place: str, reason: str) -> None:
@@ -16,14 +15,12 @@ class BadBlockFile(Exception):
         self.reason = reason
 
 
-class BadSnapshot(Exception):
-    """The file cannot be read as accounts: one sentence of path, place and reason."""
+class BadBlockFile(_BadFile):
+    """The file cannot be read as blocks."""
 
-    def __init__(self, path: Path, place: str, reason: str) -> None:
-        super().__init__(": ".join(part for part in (str(path), place, reason) if part))
-        self.path = path
-        self.place = place
-        self.reason = reason
+
+class BadSnapshot(_BadFile):
+    """The file cannot be read as accounts."""
 
 
 class Unreadable(Exception):

@@ -86,6 +86,14 @@ def reward_json(reward: Any) -> dict[str, Any]:
     return answer
 
 
+def rewards_of(message: Any) -> tuple[list[dict[str, Any]], int | None]:
+    """The rewards, and in how many partitions they are paid."""
+    partitions = (
+        message.num_partitions.num_partitions if message.HasField("num_partitions") else None
+    )
+    return [reward_json(each) for each in message.rewards], partitions
+
+
 def _error(error: Any) -> str | dict[str, Any]:
     try:
         return transaction_error_json(error.err)

@@ -5,13 +5,12 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from chain.blocks import CURRENT_FORM, SlotRecord
+from chain.blocks import SlotRecord
 from chain.transactions import BadTransaction
-from chain.units import Slot, UnixTimestamp
-from upstream.archives import checks
+from chain.units import Slot
 from upstream.archives.compression import ByteStream
+from upstream.archives.confirmed_block import record_of
 from upstream.archives.errors import Unreadable
-from upstream.archives.status_meta import reward_json
 from upstream.geyser.messages import transaction_of
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -116,25 +115,8 @@ def _slot_record(message: Any) -> SlotRecord:
         except (Unreadable, BadTransaction) as fault:
             inner = f".{fault.place}" if fault.place else ""
             raise Unreadable(f"transactions[{info.index}]{inner}", fault.reason) from None
-    rewards = message.rewards
-    return SlotRecord(
-        slot=Slot(message.slot),
-        parent_slot=Slot(message.parent_slot),
-        blockhash=checks.blockhash(message.blockhash, "blockhash"),
-        previous_blockhash=checks.blockhash(message.parent_blockhash, "parentBlockhash"),
-        block_time=(
-            UnixTimestamp(message.block_time.timestamp) if message.HasField("block_time") else None
-        ),
-        block_height=(
-            message.block_height.block_height if message.HasField("block_height") else None
-        ),
-        transactions=transactions,
-        rewards=[reward_json(each) for each in rewards.rewards],
-        reward_partitions=(
-            rewards.num_partitions.num_partitions if rewards.HasField("num_partitions") else None
-        ),
-        form=CURRENT_FORM,
-    )
+    previous = message.parent_blockhash
+    return record_of(message, message.rewards, previous, Slot(message.slot), transactions)
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:

@@ -1,6 +1,7 @@
 """A slot and its parts as the stream's messages, and back."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,11 +11,9 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.blocks import Granularity, SlotRecord, TransactionRecord
 from chain.transactions import BadTransaction, Wire
-from chain.units import Slot, UnixTimestamp
-from upstream.archives import checks
-from upstream.archives.confirmed_block import transaction_record
+from chain.units import Slot
+from upstream.archives.confirmed_block import record_of, transaction_record
 from upstream.archives.errors import Unreadable
-from upstream.archives.status_meta import reward_json
 from upstream.geyser.stored_form import fill_meta, fill_transaction, reward_message
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -162,29 +161,15 @@ def slot_record(closed: ClosedSlot) -> SlotRecord:
     """The record in the messages; Unreadable with the place of what is wrong in them."""
     try:
         meta = _parse(closed.meta).block_meta
-        rewards = [reward_json(each) for each in meta.rewards.rewards]
-        writes = closed.account_writes
-        return SlotRecord(
-            slot=Slot(closed.slot),
-            parent_slot=Slot(closed.parent_slot),
-            blockhash=checks.blockhash(meta.blockhash, "blockhash"),
-            previous_blockhash=checks.blockhash(meta.parent_blockhash, "previousBlockhash"),
-            block_time=_optional(meta, "block_time", "timestamp", UnixTimestamp),
-            block_height=_optional(meta, "block_height", "block_height", int),
-            transactions=[
-                _transaction(index, packed) for index, packed in enumerate(closed.transactions)
-            ],
-            rewards=rewards,
-            reward_partitions=_optional(meta.rewards, "num_partitions", "num_partitions", int),
+        transactions = [_transaction(*each) for each in enumerate(closed.transactions)]
+        slot, writes = Slot(closed.slot), closed.account_writes
+        return replace(
+            record_of(meta, meta.rewards, meta.parent_blockhash, slot, transactions),
             account_writes=None if writes is None else [_write(packed) for packed in writes],
             granularity=Granularity(closed.granularity),
         )
     except DecodeError:
         raise Unreadable("", "a message is damaged") from None
-
-
-def _optional(message: Any, name: str, inner: str, kind: Any) -> Any:
-    return kind(getattr(getattr(message, name), inner)) if message.HasField(name) else None
 
 
 def _transaction(index: int, packed: bytes) -> TransactionRecord:

@@ -158,14 +158,12 @@ def keys_refused_most(since: date, *, limit: int) -> list[int | None]:
     return list(bad.values_list("key_id", flat=True)[:limit])
 
 
-def refusals(
-    since: date, keys: Collection[int | None], *, limit: int = 500
-) -> list[tuple[int | None, str, int]]:
+def refusals(since: date, keys: Collection[int | None]) -> list[tuple[int | None, str, int]]:
     """(key, status, calls) of submissions of these keys that were refused before acceptance."""
     rows = _of(UsageDay.objects.filter(day__gte=since), keys)
     bad = rows.filter(method__in=_METHODS).exclude(status="ok").order_by()
     found = bad.values_list("key_id", "status").annotate(n=Sum("calls"))
-    return list(found.order_by("-n", "status")[:limit])
+    return list(found.order_by("-n", "status")[:500])
 
 
 def refusals_of_all(times: Times) -> list[tuple[str, int]]:

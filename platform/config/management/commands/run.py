@@ -33,6 +33,7 @@ from embedded.servers import (
     stop_servers,
 )
 from historical.blocks.services.bounds import newest_slot_or_none
+from operations.readings.processes import not_needed
 from rewind.models import ArchiveState
 from tipping.services import batches
 
@@ -88,7 +89,7 @@ class Command(BaseCommand):
             self._run_at(host, port, run_dir, procfile)
 
     def _run_at(self, host: str, port: int, run_dir: Path, procfile: Path) -> None:
-        left_out = _not_needed()
+        left_out = not_needed()
         for name, why in left_out.items():
             if name not in _OPTIONAL:
                 self._say(f"{name} is not started: {why}")
@@ -124,20 +125,6 @@ class Command(BaseCommand):
 
 def _in_json() -> bool:
     return bool(settings.LOG_FORMAT == "json")
-
-
-def _not_needed() -> dict[str, str]:
-    """Processes of the Procfile that have nothing to do here, and why."""
-    followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
-    left_out: dict[str, str] = {}
-    if not settings.GRPC_PORT:
-        left_out["grpc"] = "GRPC_PORT is not set"
-    if not followed:
-        why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
-        return {**left_out, "localnet": why, "follower": why, "lander": why}
-    if not settings.LOCALNET:
-        left_out["localnet"] = "UPSTREAM_* names the chain that is followed"
-    return left_out
 
 
 @dataclass(frozen=True, slots=True)
