@@ -134,12 +134,15 @@ def pgbouncer_program() -> tuple[str, tuple[int, ...]]:
 
 
 @contextmanager
-def postgres(programs: Path, **settings: str) -> Iterator[Engine]:
-    """A new cluster with the role and the database `tidemark`, ended and removed afterwards."""
+def postgres(programs: Path, *flags: str, **settings: str) -> Iterator[Engine]:
+    """A new cluster with the role and the database `tidemark`, ended and removed afterwards; the
+    flags are those of initdb.
+    """
     with _folder("postgres") as folder:
         owner, data = server_owner(folder), folder / "data"
+        options = ["--auth=trust", "-E", "UTF8", "--locale=C", "-N", *flags]
         made = subprocess.run(
-            [programs / "initdb", "-D", data, "--auth=trust", "-E", "UTF8", "--locale=C", "-N"],
+            [programs / "initdb", "-D", data, *options],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -18,9 +18,11 @@ import redis
 from solders.keypair import Keypair
 
 from embedded.addresses import embedded_addresses
+from embedded.programs import wheel_programs
 from embedded.servers import start_servers, stop_servers
 from tests import forked_commands
 from tests.databases import this_database
+from tests.engines import postgres
 from tests.forged_provider import forged_provider
 from tests.localnet_process import Localnet, free_addresses, free_ports
 from tests.subscriptions.conftest import localnet
@@ -145,6 +147,13 @@ def test_a_wrong_password_and_a_missing_database_are_told_apart(doctor: Doctor) 
     said = doctor(DATABASE_URL=f"postgresql://a:b@127.0.0.1:{free_ports(1)[0]}/tidemark")
     assert said.has("error", "PostgreSQL does not answer", "host and port of DATABASE_URL")
     assert said.has("note", "Checks of nodes, streams and upstreams were skipped", "Fix that first")
+
+
+def test_a_database_without_page_checksums_is_warned_of(doctor: Doctor) -> None:
+    assert not doctor().has("warning", "page checksums")
+    with postgres(wheel_programs().initdb.parent, "--no-data-checksums") as server:
+        said = doctor(DATABASE_URL=server.url())
+    assert said.has("warning", "no page checksums", "pg_checksums --enable")
 
 
 @contextlib.contextmanager

@@ -43,6 +43,7 @@ _WANTED = (
     "fsync",
     "full_page_writes",
     "autovacuum",
+    "data_checksums",
     "jit",
     "max_locks_per_transaction",
     "shared_buffers",
@@ -146,6 +147,12 @@ def of_database() -> Iterator[Finding]:
     for name, bad, cost in _NEVER:
         if found.get(name) == bad:
             yield error(f"PostgreSQL has {name} = {bad}: {cost}.", f"Set {name} = on and restart.")
+    if found.get("data_checksums") == "off":
+        yield warning(
+            "PostgreSQL has no page checksums: a bit that flips on its disk is read as if it were"
+            " right, until the scrub finds it.",
+            "Stop PostgreSQL, run pg_checksums --enable on its data directory, and start it.",
+        )
     if own and found.get("jit") == "on":
         yield note("PostgreSQL has jit = on, which slows short queries down.", "Set jit = off.")
     if int(found["max_locks_per_transaction"]) < _LOCKS:
