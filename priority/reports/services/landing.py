@@ -192,12 +192,11 @@ def _earlier_steps(
     earlier = span.before(now)
     times = times_of(earlier, now)
     if keys is not None:
-        return _states(store.states_of_keys(times, keys, tier=narrowed.tier), earlier.begins(now))[
-            1
-        ]
-    facts = store.facts(times, tier=narrowed.tier, upstream=narrowed.upstream)
-    measure = "took" if narrowed.upstream else "state"
-    timed = [f for f in facts if f.measure == measure and f.upstream == narrowed.upstream]
+        timed = store.states_of_keys(times, keys, tier=narrowed.tier)
+    else:
+        facts = store.facts(times, tier=narrowed.tier, upstream=narrowed.upstream)
+        measure = "took" if narrowed.upstream else "state"
+        timed = [f for f in facts if f.measure == measure and f.upstream == narrowed.upstream]
     return _states(timed, earlier.begins(now))[1]
 
 
