@@ -285,7 +285,8 @@ def test_a_silent_redis_is_told_the_newest_afterwards_and_nobody_waits(
                 return "publishing again" in caplog.text
 
             wait(told_again, "a word that it goes on")
-            assert kept in moves("dead") and not moves("began")
+            wait(lambda: kept in moves("dead"), "the dead slot told")
+            assert not moves("began")
             last = next(slots)
 
             def last_is_told() -> bool:
