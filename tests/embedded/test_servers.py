@@ -22,6 +22,7 @@ from embedded.probing import Prober
 from embedded.processes import running_in
 from embedded.servers import (
     RunDirTaken,
+    Server,
     Servers,
     ShortNameTaken,
     hold_run_dir,
@@ -210,15 +211,19 @@ def test_a_server_that_is_stopped_is_silent_and_one_that_recovers_is_not(
     prober.start()
     try:
         for server in servers.running:
-            wait(lambda server=server: prober.has_answered(server), server)  # type: ignore[misc]
-            assert server.answers() and prober.silent_seconds(server) == 0.0
-            server.process.send_signal(signal.SIGSTOP)
-            wait(lambda server=server: prober.silent_seconds(server) > 1.0, server)  # type: ignore[misc]
-            assert not server.answers() and not prober.is_hung(server), "it has its time"
-            server.process.send_signal(signal.SIGCONT)
-            wait(lambda server=server: prober.silent_seconds(server) == 0.0, server)  # type: ignore[misc]
+            _stops_and_recovers(server, prober)
     finally:
         prober.stop()
+
+
+def _stops_and_recovers(server: Server, prober: Prober) -> None:
+    wait(lambda: prober.has_answered(server), f"{server.name} answers")
+    assert server.answers() and prober.silent_seconds(server) == 0.0
+    server.process.send_signal(signal.SIGSTOP)
+    wait(lambda: prober.silent_seconds(server) > 1.0, f"{server.name} is silent")
+    assert not server.answers() and not prober.is_hung(server), "it has its time"
+    server.process.send_signal(signal.SIGCONT)
+    wait(lambda: prober.silent_seconds(server) == 0.0, f"{server.name} answers again")
 
 
 def test_a_server_that_refuses_answers(used_run_dir: Path, start: Start) -> None:

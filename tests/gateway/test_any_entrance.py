@@ -133,8 +133,12 @@ def question(chance: random.Random, values: dict[str, list[Any]]) -> tuple[str, 
         case 0:
             asked = "getTransaction", [some("signature"), *config(**form, **context)]
         case 1:
-            details = lambda: pick(["full", "accounts", "signatures", "none", "all"])  # noqa: E731
-            more = {"transactionDetails": details, "rewards": lambda: pick([True, False, 0])}
+            more = {
+                "transactionDetails": lambda: pick(
+                    ["full", "accounts", "signatures", "none", "all"]
+                ),
+                "rewards": lambda: pick([True, False, 0]),
+            }
             asked = "getBlock", [some("slot"), *config(**form, **more, **context)]
         case 2:
             asked = "getBlocks", [some("slot"), some("slot"), *config(**context, **gaps)]
