@@ -82,7 +82,7 @@ def limit_lines(tier: Tier) -> list[str]:
         fetches += f", at most {grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
     month, bytes_of_month = tier.calls_per_month, tier.stream_bytes_per_month
     notifications = tier.stream_notifications_per_second
-    return [
+    lines = [
         _rate(quotas.get("requests"), "call", "calls"),
         _rate(quotas.get("bundles"), "bundle", "bundles"),
         fetches,
@@ -90,14 +90,15 @@ def limit_lines(tier: Tier) -> list[str]:
         f" {grouped(tier.simulations_per_job)} simulations in each",
         f"{grouped(tier.stream_connections)} WebSockets with"
         f" {grouped(tier.stream_subscriptions)} subscriptions each",
-        *([] if notifications is None else [f"{grouped(notifications)} notifications a second"]),
-        *(
-            []
-            if bytes_of_month is None
-            else [f"{grouped(bytes_of_month)} bytes of notifications a month"]
-        ),
-        "calls a month: no limit" if month is None else f"{counted(month, 'call')} a month",
     ]
+    if notifications is not None:
+        lines.append(f"{grouped(notifications)} notifications a second")
+    if bytes_of_month is not None:
+        lines.append(f"{grouped(bytes_of_month)} bytes of notifications a month")
+    lines.append(
+        "calls a month: no limit" if month is None else f"{counted(month, 'call')} a month"
+    )
+    return lines
 
 
 def _rate(quota: Quota | None, one: str, many: str) -> str:
