@@ -50,9 +50,11 @@ def _listed(
     and nothing of it is listed.
     """
     bounds = store.bounds()
-    highest = -1 if bounds is None else bounds[1]
+    if bounds is None:
+        return read(-1)
+    highest = bounds[1]
     slots = read(highest)
-    known = None if bounds is None else _holes(bounds, span(slots), reads)
+    known = _holes(bounds, span(slots), reads)
     if known is not None:
         if not known.is_whole or known.blocks > len(slots):
             slots = read(highest)

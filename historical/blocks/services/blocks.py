@@ -135,7 +135,7 @@ def slots_between(
     judged = last if newest is None else min(last, newest)
     if judged - first > MAX_SLOTS:
         raise RangeTooLarge("Slot range", judged - first, MAX_SLOTS)
-    # Not up to the newest of then: the list is read in one statement, and that is its state.
+    # The newest slot judges the range only: what is listed ends at `highest`.
     last = min(last, first + MAX_SLOTS, I64_MAX)
     return _slots_between(min(first, I64_MAX), last, MAX_SLOTS + 1, reads, highest)
 

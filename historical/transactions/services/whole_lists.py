@@ -27,9 +27,9 @@ async def whole_list(
     Above the block up to which they were read nothing is known, and nothing of it is listed.
     """
     ledger = await ledger_holes()
-    page = await read(-1 if ledger is None else ledger.last)
     if ledger is None:
-        return page.entries
+        return (await read(-1)).entries
+    page = await read(ledger.last)
     found = ledger.ranges
     first, last = _within(page, ledger.first, ledger.last)
     if ledger.truncated and last > ledger.ranges[-1].last and first <= last:
