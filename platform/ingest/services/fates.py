@@ -49,7 +49,7 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
     many. Slots in `late` are checked for every submission, others for those that are awaited.
     """
     awaited = set(store.awaited())
-    watched = nonces.watch(records)
+    watched = nonces.watch(records) if store.is_any_watched() else nonces.NOTHING
     awaited.update(row.signature for row in watched.rows)
     found = []
     for record in records:
@@ -62,7 +62,7 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
             if (is_late or signature in awaited) and executed.meta is not None:
                 err = err_of(executed.meta)
                 found.append(FoundRow(signature, record.slot, index, err))
-    settled = settling.settle_found(found, now=now)
+    settled = settling.settle_found(found, now=now) if found else []
     if watched.rows:
         nonces.settle_moved(watched, {each.signature for each in found}, now=now)
     return len(settled)

@@ -73,10 +73,13 @@ class Watch(NamedTuple):
     last: int
 
 
+NOTHING = Watch([], {}, -1)
+
+
 def watch(records: Sequence[SlotRecord]) -> Watch:
     """What the blocks, in ascending order, do to watched nonces: one look-up by account."""
-    if not records or not store.is_any_watched():
-        return Watch([], {}, -1)
+    if not records:
+        return NOTHING
     every: set[bytes] | None = None
     touched: dict[int, set[bytes]] = {}
     for record in records:

@@ -91,14 +91,15 @@ def fate_of_bundle(submissions: Iterable[Submission]) -> tuple[State, int | None
 
 
 def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
+    if not rows:
+        return rows
     for row in rows:
         if row.kind == Submission.Kind.SWEEP:
             sweeping.settle(
                 row.signature, state=row.state, slot=row.slot, reason=row.reason, now=now
             )
     in_bundles = {row.bundle_pk for row in rows if row.bundle_pk is not None}
-    if rows:
-        in_bundles.update(bundles.with_transactions([row.signature for row in rows]))
+    in_bundles.update(bundles.with_transactions([row.signature for row in rows]))
     _settle_bundles(in_bundles, now)
     changes = [_change(row, now) for row in rows]
     others = shared(changes)
