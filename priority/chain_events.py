@@ -48,14 +48,3 @@ class SlotMoved(msgspec.Struct, frozen=True, array_like=True, tag="slot"):
 
 
 ChainEvent = Seen | BlockMade | SlotMoved
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[ChainEvent]).decode
-
-
-def pack(events: list[ChainEvent]) -> bytes:
-    return _encode(events)
-
-
-def unpack(packed: bytes) -> list[ChainEvent]:
-    return _decode(packed)

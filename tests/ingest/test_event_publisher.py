@@ -28,9 +28,8 @@ from priority.chain_events import (
     ChainEvent,
     Seen,
     SlotMoved,
-    unpack,
 )
-from priority.lander.store.chain_events import publish_events
+from priority.lander.store.chain_events import publish_events, unpack
 from shared_state.redis_client import client
 from tests.ingest.following import follower
 from tests.ingest.test_node_follower import following as following_node

@@ -11,8 +11,9 @@ import redis
 from redis.asyncio import Redis
 
 from chain.encodings import b58decode
-from priority.chain_events import BLOCKHASHES, CHAIN_EVENTS_STREAM, FIELD, HEAD, ChainEvent, unpack
+from priority.chain_events import BLOCKHASHES, CHAIN_EVENTS_STREAM, FIELD, HEAD, ChainEvent
 from priority.lander.chain_view import Chain
+from priority.lander.store.chain_events import unpack
 
 log = logging.getLogger(__name__)
 

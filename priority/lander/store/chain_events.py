@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import redis
 
 from chain.encodings import b58encode
@@ -14,11 +15,13 @@ from priority.chain_events import (
     KEPT_ENTRIES,
     BlockMade,
     ChainEvent,
-    pack,
 )
 from shared_state.redis_client import client
 
 _PRUNED_EVERY_BLOCKS = 32
+_encode = msgspec.msgpack.Encoder().encode
+# Of one entry of the stream.
+unpack = msgspec.msgpack.Decoder(list[ChainEvent]).decode
 # A head that has not moved for so long is stale; another chain's would stay for ever.
 _HEAD_SECONDS = 300
 
@@ -43,7 +46,7 @@ def publish_events(events: Sequence[ChainEvent], *, now: float) -> None:
     with client().pipeline(transaction=True) as pipe:
         pipe.xadd(
             CHAIN_EVENTS_STREAM,
-            {FIELD: pack(list(events))},
+            {FIELD: _encode(events)},
             maxlen=KEPT_ENTRIES,
             approximate=True,
         )
