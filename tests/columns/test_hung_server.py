@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, connections
 
-from columns.advisory_locks import AdvisoryLock
-from columns.held_locks import HeldLock
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from columns.raw_queries import close_lost_connection
 from tests.network import Network, network_to
 from tests.patience import PATIENCE_SECONDS

@@ -193,8 +193,7 @@ import os, sys
 sys.path[:0] = [".", "platform"]
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 import django; django.setup()
-from columns.advisory_locks import AdvisoryLock
-from columns.held_locks import HeldLock
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from columns.raw_queries import fetch_one
 from django.db import transaction
 block, lock = transaction.atomic(), HeldLock(AdvisoryLock.FOLLOWER, 2)

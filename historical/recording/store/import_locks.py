@@ -4,8 +4,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from columns.advisory_locks import AdvisoryLock
-from columns.held_locks import HeldLock
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from historical.models import Import
 
 _held: dict[int, HeldLock] = {}

@@ -14,9 +14,8 @@ from typing import NamedTuple, Self
 from django.db import DatabaseError, connection
 
 from chain.accounts import AccountWrite
-from columns.advisory_locks import AdvisoryLock
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from columns.clusters import is_clustered
-from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from columns.packed_data import unpack
 from columns.queries import all_rows, execute, first_row

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from django.db.models import F
 from psycopg import OperationalError
 
-from columns.advisory_locks import AdvisoryLock
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from columns.clusters import is_clustered
-from columns.held_locks import HeldLock
 from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed.models import SealedBlock, SealedSegment
