@@ -22,7 +22,7 @@ from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish
 from ingest.services.pace import publish_pace
 from ingest.services.slots import store_records
-from ingest.source_lock import SourceLock
+from ingest.sources import SourceLock
 from priority.lander.store.chain_events import publish_events
 from shared_state.outages import AWAY
 from shared_state.pace import slot_seconds

@@ -16,7 +16,7 @@ from ingest import slot_queue
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import open_gaps
 from ingest.slot_queue import Payload, call_ingest
-from ingest.source_lock import SourceLock
+from ingest.sources import SourceLock
 from rewind.recording.store import slots as archive
 from rewind.recording.store.gaps import damaged_among
 from rewind.recording.store.slots import first_kept_slot

@@ -1,5 +1,7 @@
-"""The sources of slots, and their names."""
+"""The sources of slots: their names, and the lock of the one process that follows a source."""
 
+import time
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,8 +10,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from chain.signed import Signatures
+from columns.advisory_locks import AdvisoryLock, HeldLock
 from upstream.geyser.written_accounts import stores_untouched
 from upstream.node import Node
+
+_LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +82,34 @@ def signatures_of_history() -> Signatures:
 def signatures_of_streams() -> Signatures:
     """Of slots from a stream: a validator has verified them."""
     return signatures_of_history() if settings.VERIFY_STREAM_SIGNATURES else Signatures.UNVERIFIED
+
+
+class SecondFollower(Exception):
+    """Another process began to follow the source while our connection was lost."""
+
+
+class SourceLock:
+    """One follower per source: a database lock, held by a connection of its own. Call `take` once,
+    then `keep` before each piece of work.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lock = HeldLock(AdvisoryLock.FOLLOWER, zlib.crc32(source.encode()) - 2**31)
+        self._looked_at = 0.0
+
+    def take(self) -> bool:
+        """True if the lock is ours now. Raises psycopg's errors while the database is away."""
+        return self._lock.take()
+
+    def keep(self) -> None:
+        """Checks or retakes the lock. Raises SecondFollower, and psycopg's errors."""
+        if time.monotonic() - self._looked_at > _LOOK_SECONDS:
+            self._lock.check()
+            self._looked_at = time.monotonic()
+        if not self._lock.take():
+            raise SecondFollower(f"another process follows the {self._source} now")
+
+    def let_go(self) -> None:
+        """Another one may take it from now on."""
+        self._lock.release()

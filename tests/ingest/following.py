@@ -15,8 +15,7 @@ from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.services.slots import ingest_waiting
 from ingest.slot_sender import SlotSender
-from ingest.source_lock import SourceLock
-from ingest.sources import Stream
+from ingest.sources import SourceLock, Stream
 from livefeed.feed import LiveFeed
 from tests.localnet_process import Localnet
 from tests.patience import wait

@@ -15,7 +15,7 @@ from solders.hash import Hash
 from historical.models import Block
 from ingest.chain_identity import known
 from ingest.follower_state import FollowerState, publish
-from ingest.source_lock import SecondFollower, SourceLock
+from ingest.sources import SecondFollower, SourceLock
 from localnet.genesis_file import write_genesis_hash
 from rewind.models import ArchiveState
 from rewind.recording.services.recording import record_slots

@@ -13,7 +13,7 @@ from django.utils import timezone
 from historical.models import Block
 from historical.models import Gap as LedgerGap
 from ingest.node_follower import NodeFollower
-from ingest.source_lock import SourceLock
+from ingest.sources import SourceLock
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.localnet_process import Localnet, running_localnet

@@ -10,7 +10,7 @@ from ingest import slot_queue
 from ingest.follower_state import published
 from ingest.services.slots import ingest_waiting
 from ingest.slot_sender import SlotSender
-from ingest.source_lock import SourceLock
+from ingest.sources import SourceLock
 from rewind.models import ArchivedSlot, Gap
 from rewind.proof.services.locating import Located, open_as_gap
 from tests.ingest.queued import closed

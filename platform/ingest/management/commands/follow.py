@@ -18,8 +18,7 @@ from ingest.follower import Follower
 from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
 from ingest.slot_sender import SlotSender
-from ingest.source_lock import SecondFollower, SourceLock
-from ingest.sources import stream_name, streams, upstream_node
+from ingest.sources import SecondFollower, SourceLock, stream_name, streams, upstream_node
 from livefeed.feed import LiveFeed
 from shared_state import heartbeats
 from shared_state.outages import AWAY
