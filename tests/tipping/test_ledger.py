@@ -24,7 +24,7 @@ from chain.encodings import b58encode
 from chain.transactions import Header, Lookup, Wire, encode_wire
 from chain.units import Slot
 from historical.models import Block
-from ingest.services.tip_ledger import own_addresses
+from ingest.services.slots import own_addresses
 from priority.fates.store.settling import keys_of
 from priority.models import Submission
 from tests.clients.minted import Minted

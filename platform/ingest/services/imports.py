@@ -16,13 +16,16 @@ from historical.models import Import
 from historical.recording.services import imports
 from historical.recording.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused, OtherChain
-from ingest.services import ledger_links, tip_ledger
+from ingest.services import ledger_links
 from ingest.services.known_blocks import KnownBlocks, OneChain
+from ingest.services.slots import record_tips
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
 # Called after every block with the bytes of the file read so far, and its size.
 Progress = Callable[[int, int], None]
+# Blocks whose tips are recorded at once.
+_RUN_BLOCKS = 16
 
 
 class Imported(NamedTuple):
@@ -114,13 +117,23 @@ def record_linked(
     """Records blocks of the file, closes the gaps that they fill, and claims the ledger for their
     chain.
     """
-    recorded = record_blocks(
-        tip_ledger.recorded(linked, now=now()), now=now(), signatures=signatures
-    )
+    recorded = record_blocks(_with_tips(linked, now()), now=now(), signatures=signatures)
     ledger_links.close_imported(recorded, source=source, now=now())
     chain.is_proved = chain.is_proved or blocks.known > 0
     chain.claim(source=source, now=now())
     return recorded
+
+
+def _with_tips(records: Iterable[SlotRecord], now: datetime) -> Iterator[SlotRecord]:
+    """Yields the same blocks and records their tips."""
+    run: list[SlotRecord] = []
+    for each in records:
+        yield each
+        run.append(each)
+        if len(run) >= _RUN_BLOCKS:
+            record_tips(run, now=now)
+            run.clear()
+    record_tips(run, now=now)
 
 
 def _reason(error: Exception, position: int) -> str:

@@ -16,9 +16,9 @@ from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.recording.services.recording import record_blocks
 from historical.recording.services.removal import remove_blocks
-from ingest.services import classification, ledger_links, tip_ledger
+from ingest.services import classification, ledger_links
 from ingest.services.order_steps import Step, StepOptions
-from ingest.services.slots import store_records
+from ingest.services.slots import record_tips, store_records
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, signatures_of_history, signatures_of_streams, streams
 from rewind.coverage.store import checking as archive_store
@@ -91,7 +91,7 @@ def _replace(record: SlotRecord, source: str, now: datetime, signatures: Signatu
     """Replaces the slot's block in the ledger; the archive is not changed."""
     remove_blocks(record.slot, record.slot)
     record_blocks([record], now=now, signatures=signatures)
-    tip_ledger.record([record], now=now)
+    record_tips([record], now=now)
     bounds = archive.bounds()
     ledger_links.follow(
         [record], not_below=None if bounds is None else bounds[0], source=source, now=now

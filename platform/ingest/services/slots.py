@@ -9,6 +9,7 @@ from functools import partial
 
 import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
 from alerts.services import chain_rules
@@ -24,14 +25,17 @@ from historical.blocks.store import blocks as ledger
 from historical.coverage.services.gaps import ledger_gaps
 from historical.recording.services.recording import record_blocks
 from ingest import slot_queue
-from ingest.services import fates, ledger_links, tip_ledger
+from ingest.services import fates, ledger_links
 from ingest.services.pace import publish_pace
 from ingest.sources import signatures_of_streams
+from priority.fates.store.settling import keys_of
 from rewind.coverage.services.gaps import archive_gaps
 from rewind.recording.services.recording import record_slots
 from rewind.recording.store import slots as archive
 from shared_state import counters
 from shared_state.outages import outage_of
+from tipping.services import ledger as tips
+from tipping.services.ledger import OwnAddresses
 from upstream.archives.errors import Unreadable
 from upstream.geyser.messages import slot_record
 
@@ -174,7 +178,7 @@ def store_records(
     reached = ledger.bounds()
     recorded = record_blocks(ascending, now=now, signatures=signatures)
     archived = record_slots(ascending, source=source, now=now)
-    tip_ledger.record(ascending, now=now)
+    record_tips(ascending, now=now)
     chain_rules.publish_slots(ascending, now=now)
     bounds = archive.bounds()
     ledger_links.follow(
@@ -192,6 +196,17 @@ def store_records(
     }
     transaction.on_commit(partial(counters.add, counts), robust=True)
     return archived.changes, recorded.transactions
+
+
+def record_tips(records: Sequence[SlotRecord], *, now: datetime) -> None:
+    """Records the tips in blocks from any source. Call it in the transaction that stores them."""
+    tips.record(records, own=own_addresses(), submitters=keys_of, now=now)
+
+
+def own_addresses() -> OwnAddresses:
+    """Static tip addresses, and the treasury."""
+    static = frozenset(bytes(pubkey) for pubkey in settings.TIP_ADDRESSES)
+    return OwnAddresses(static, bytes(settings.TREASURY_ADDRESS))
 
 
 def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: datetime) -> None:
