@@ -20,8 +20,7 @@ from historical.errors import BlockConflict
 from ingest import chain_identity
 from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish
-from ingest.services.pace import publish_pace
-from ingest.services.slots import store_records
+from ingest.services.slots import publish_pace, store_records
 from ingest.sources import SourceLock
 from priority.lander.store.chain_events import publish_events
 from shared_state.outages import AWAY

@@ -1,6 +1,6 @@
 """The chain's pace: how long its slots are.
 
-Ingest measures it by the block times of what it stores (ingest/services/pace.py) and publishes it
+Ingest measures it by the block times of what it stores (ingest/services/slots.py) and publishes it
 in Redis; everything that counts in slots and waits in seconds reads it here. Until it is measured
 it is localnet's setting, or Solana's slot time.
 """

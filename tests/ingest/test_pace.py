@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chain.blocks import SlotRecord
 from chain.units import UnixTimestamp
 from historical.transactions.services.mentions import slots_per_day
-from ingest.services import pace as measuring
+from ingest.services import slots as measuring
 from ingest.services.slots import store_records
 from operations.readings.present import read
 from priority.lander.chain_view import Chain
@@ -30,10 +30,10 @@ LENGTHS = (0.25, 0.4, 0.8)
 def nothing_known(empty_redis: None, settings: Any) -> Iterator[None]:
     settings.LOCALNET = False
     pace.forget()
-    measuring.forget()
+    measuring.forget_pace()
     yield
     pace.forget()
-    measuring.forget()
+    measuring.forget_pace()
 
 
 def chain_of(slot_seconds: float, slots: Sequence[int]) -> list[SlotRecord]:
@@ -97,7 +97,8 @@ def test_a_chain_that_has_hardly_begun_is_not_measured() -> None:
 @pytest.mark.usefixtures("empty_ledger")
 def test_it_is_measured_of_the_newest_slots_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain whose slots become shorter is measured again, once in 15 seconds."""
-    monkeypatch.setattr(measuring, "_EVERY_SECONDS", 3_600.0)  # a busy machine stores for so long
+    # A busy machine stores for so long.
+    monkeypatch.setattr(measuring, "_PACE_EVERY_SECONDS", 3_600.0)
     before = chain_of(0.8, range(1, 200))
     ends = before[-1].block_time
     assert ends is not None
@@ -114,7 +115,7 @@ def test_it_is_measured_of_the_newest_slots_now_and_then(monkeypatch: pytest.Mon
     measuring.publish_pace()
     pace.forget()
     assert pace.slot_seconds() == pytest.approx(0.8, rel=0.03)
-    measuring.forget()
+    measuring.forget_pace()
     measuring.publish_pace()
     pace.forget()
     assert pace.slot_seconds() == pytest.approx(0.25, rel=0.03)

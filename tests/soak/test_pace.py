@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ingest.services import pace as measuring
+from ingest.services import slots as measuring
 from shared_state import pace
 from tests.ingest.test_node_follower import following
 from tests.localnet_process import running_localnet
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 def test_the_pace_is_the_chains_rate(slot_ms: int, empty_redis: None) -> None:
     """Against the rate of its slots by our clock: on a busy machine a localnet may be slower."""
     pace.forget()
-    measuring.forget()
+    measuring.forget_pace()
     with running_localnet(LOCALNET_SLOT_MS=slot_ms, LOCALNET_SKIP_PERCENT=10) as localnet:
         first, began = localnet.call("getSlot"), time.monotonic()
         with following(localnet.url):

@@ -245,6 +245,24 @@ def time_at(slot: int) -> int | None:
     return None if row is None else row[0]
 
 
+# The newest block, and the one some hours before it.
+_PASSED = """
+WITH newest AS (SELECT slot, block_time FROM historical_block
+    WHERE block_time IS NOT NULL ORDER BY slot DESC LIMIT 1)
+SELECT newest.slot - older.slot, newest.block_time - older.block_time FROM newest, LATERAL (
+    SELECT slot, block_time FROM historical_block WHERE block_time IS NOT NULL
+        AND slot BETWEEN newest.slot - $1 AND newest.slot - $2 ORDER BY slot LIMIT 1) AS older
+"""
+
+
+def slots_and_seconds(*, least: int = 5_000, most: int = 50_000) -> tuple[int, int] | None:
+    """How many slots the newest stored ones are, and the seconds that they took by block time; None
+    where less are stored.
+    """
+    rows = fetch_all(_PASSED, most, least)
+    return (int(rows[0][0]), int(rows[0][1])) if rows else None
+
+
 def slots_before(times: Collection[int]) -> dict[int, int]:
     """By time, Unix seconds: a slot of the newest blocks made before it, if there are any."""
     return _slots_by_time("< t.time ORDER BY block_time DESC", times)

@@ -59,26 +59,9 @@ FROM (SELECT pg_total_relation_size(reltoastrelid) AS bytes FROM pg_class
     WHERE oid = 'historical_block'::regclass) AS body
 """
 
-# The newest block, and the one some hours before it.
-_TIMES = """
-WITH newest AS (SELECT slot, block_time FROM historical_block
-    WHERE block_time IS NOT NULL ORDER BY slot DESC LIMIT 1)
-SELECT newest.slot - older.slot, newest.block_time - older.block_time FROM newest, LATERAL (
-    SELECT slot, block_time FROM historical_block WHERE block_time IS NOT NULL
-        AND slot BETWEEN newest.slot - $1 AND newest.slot - $2 ORDER BY slot LIMIT 1) AS older
-"""
-
 
 def sizes() -> LedgerSizes:
     return LedgerSizes(*fetch_all(_SIZES)[0])
-
-
-def slots_and_seconds(*, least: int = 5_000, most: int = 50_000) -> tuple[int, int] | None:
-    """How many slots the newest stored ones are, and the seconds that they took by block time; None
-    where less are stored.
-    """
-    rows = fetch_all(_TIMES, most, least)
-    return (int(rows[0][0]), int(rows[0][1])) if rows else None
 
 
 def stretches() -> list[Stretch]:

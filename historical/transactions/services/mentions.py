@@ -6,7 +6,7 @@ from typing import NamedTuple
 from solders.pubkey import Pubkey
 
 from historical.blocks.store import blocks as store
-from historical.coverage.store.storage import slots_and_seconds
+from historical.blocks.store.blocks import slots_and_seconds
 from historical.transactions.positions import LedgerPosition
 from historical.transactions.segments import MAX_POSITION, digest
 from historical.transactions.services.address_places import newest_first

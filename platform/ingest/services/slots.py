@@ -1,5 +1,6 @@
 """Stores slots: ledger and archive in one transaction."""
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from datetime import datetime
 from functools import partial
 
 import psycopg
+import redis
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
@@ -26,13 +28,12 @@ from historical.coverage.services.gaps import ledger_gaps
 from historical.recording.services.recording import record_blocks
 from ingest import slot_queue
 from ingest.services import fates, ledger_links
-from ingest.services.pace import publish_pace
 from ingest.sources import signatures_of_streams
 from priority.fates.store.settling import keys_of
 from rewind.coverage.services.gaps import archive_gaps
 from rewind.recording.services.recording import record_slots
 from rewind.recording.store import slots as archive
-from shared_state import counters
+from shared_state import counters, pace
 from shared_state.outages import outage_of
 from tipping.services import ledger as tips
 from tipping.services.ledger import OwnAddresses
@@ -45,6 +46,12 @@ log = logging.getLogger(__name__)
 _RUN_SLOTS = 16
 _RUN_BYTES = 24 * 1_048_576
 REFUSED = "refused"
+_PACE_EVERY_SECONDS = 15.0
+# Blocks have whole seconds: over half a minute the length of a slot is known to 4 %.
+_PACE_SECONDS = 30
+_LEAST_SLOTS, _MOST_SLOTS = 50, 1_000
+
+_pace_due_at = 0.0
 
 
 @dataclass(slots=True)
@@ -207,6 +214,26 @@ def own_addresses() -> OwnAddresses:
     """Static tip addresses, and the treasury."""
     static = frozenset(bytes(pubkey) for pubkey in settings.TIP_ADDRESSES)
     return OwnAddresses(static, bytes(settings.TREASURY_ADDRESS))
+
+
+def publish_pace() -> None:
+    """Measures the chain's pace by block times and publishes it (shared_state/pace.py), once in
+    15 s, if Redis is there. Call it when slots were stored.
+    """
+    global _pace_due_at
+    if time.monotonic() < _pace_due_at:
+        return
+    _pace_due_at = time.monotonic() + _PACE_EVERY_SECONDS
+    found = ledger.slots_and_seconds(least=_LEAST_SLOTS, most=_MOST_SLOTS)
+    if found is not None and found[1] >= _PACE_SECONDS:
+        with contextlib.suppress(redis.RedisError):
+            pace.publish(found[1] / found[0])
+
+
+def forget_pace() -> None:
+    """Measures it at the next call."""
+    global _pace_due_at
+    _pace_due_at = 0.0
 
 
 def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: datetime) -> None:

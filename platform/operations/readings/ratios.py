@@ -10,6 +10,7 @@ from typing import NamedTuple
 import redis
 
 from columns.clusters import is_clustered
+from historical.blocks.store import blocks
 from historical.coverage.store import storage as ledger
 from rewind.coverage.store import storage as archive
 from shared_state import counters
@@ -205,7 +206,7 @@ def _ledger() -> Iterable[tuple[str, Figure]]:
         value = sizes.sealed_bytes / sizes.sealed_transactions
         basis = f"{sizes.sealed_transactions:,} sealed transactions"
         yield _measured("sealed_transaction", value, basis)
-    times = ledger.slots_and_seconds()
+    times = blocks.slots_and_seconds()
     if times is not None and times[1] > 0:
         yield _measured("slot_seconds", times[1] / times[0], f"block times of {times[0]:,} slots")
     runs, changes = archive.newest_rate()
