@@ -11,12 +11,12 @@ from django.db import transaction
 
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
+from historical.coverage.services.gaps import close_imported
 from historical.errors import BadBlock, BlockConflict
 from historical.models import Import
 from historical.recording.services import imports
 from historical.recording.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused, OtherChain
-from ingest.services import ledger_links
 from ingest.services.known_blocks import KnownBlocks, OneChain
 from ingest.services.slots import record_tips
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
@@ -118,7 +118,7 @@ def record_linked(
     chain.
     """
     recorded = record_blocks(_with_tips(linked, now()), now=now(), signatures=signatures)
-    ledger_links.close_imported(recorded, source=source, now=now())
+    close_imported(recorded, source=source, now=now())
     chain.is_proved = chain.is_proved or blocks.known > 0
     chain.claim(source=source, now=now())
     return recorded

@@ -11,12 +11,13 @@ from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.blocks.services.stored_content import differing
 from historical.coverage.services.checking import Fault
+from historical.coverage.services.gaps import follow_links
 from historical.coverage.store import checking as ledger_store
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.recording.services.recording import record_blocks
 from historical.recording.services.removal import remove_blocks
-from ingest.services import classification, ledger_links
+from ingest.services import classification
 from ingest.services.order_steps import Step, StepOptions
 from ingest.services.slots import record_tips, store_records
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
@@ -93,9 +94,7 @@ def _replace(record: SlotRecord, source: str, now: datetime, signatures: Signatu
     record_blocks([record], now=now, signatures=signatures)
     record_tips([record], now=now)
     bounds = archive.bounds()
-    ledger_links.follow(
-        [record], not_below=None if bounds is None else bounds[0], source=source, now=now
-    )
+    follow_links([record], not_below=None if bounds is None else bounds[0], source=source, now=now)
 
 
 def _from_stream(options: StepOptions, window: SlotRange, step: Step) -> None:

@@ -24,10 +24,10 @@ from columns.queries import execute
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
-from historical.coverage.services.gaps import ledger_gaps
+from historical.coverage.services.gaps import follow_links, ledger_gaps
 from historical.recording.services.recording import record_blocks
 from ingest import slot_queue
-from ingest.services import fates, ledger_links
+from ingest.services import fates
 from ingest.sources import signatures_of_streams
 from priority.fates.store.settling import keys_of
 from rewind.coverage.services.gaps import archive_gaps
@@ -188,9 +188,7 @@ def store_records(
     record_tips(ascending, now=now)
     chain_rules.publish_slots(ascending, now=now)
     bounds = archive.bounds()
-    ledger_links.follow(
-        ascending, not_below=None if bounds is None else bounds[0], source=source, now=now
-    )
+    follow_links(ascending, not_below=None if bounds is None else bounds[0], source=source, now=now)
     late = None if reached is None else SlotRange(0, reached[1])
     # After a crash here, `fates.settle_due` finds the rest in the ledger.
     settle = partial(fates.settle_stored, ascending, late=late, now=now)

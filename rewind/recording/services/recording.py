@@ -15,7 +15,7 @@ from chain.transactions import BadTransaction
 from chain.units import Slot
 from columns.queries import lift_timeouts
 from rewind import positions
-from rewind.coverage.services import links
+from rewind.coverage.services.gaps import follow_links
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.proof.services import proof_records
@@ -81,7 +81,7 @@ def record_slots(
     proof = proof_records.before(chosen, result.improved)
     last_writes = proof_records.LastWrites()
     changes = _write(chosen, result, reopened, last_writes)
-    links.follow(
+    follow_links(
         fresh, without_accounts=_without_accounts(ascending, result), source=source, now=now
     )
     _mark(chosen, changes, known, source, now)
