@@ -266,11 +266,11 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
 def _nothing_kept_before() -> None:
     """What the process keeps is of another test, and may have been rolled back."""
     from columns.kept import forget_all
-    from rewind.recording.store import partition_cache
+    from rewind.recording.store import partitions
     from rewind.sealed.store import open_blocks
 
     forget_all()
-    for module in (open_blocks, partition_cache):
+    for module in (open_blocks, partitions):
         module.forget()
 
 

@@ -19,8 +19,7 @@ from operations.readings.ratios import (
     measured_ratios,
     measured_writes,
 )
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from shared_state import clock, heartbeats
 
 _GB, _TB, _DAY = 10**9, 10**12, 86_400

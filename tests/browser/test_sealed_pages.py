@@ -61,8 +61,7 @@ def fill(cold: Path) -> None:
     """
     from historical.recording.services.recording import record_blocks
     from rewind.recording.services.recording import record_slots
-    from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-    from rewind.recording.store.partitions import PARTITION_SLOTS
+    from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
     from rewind.sealed.models import SealedBlock, SealedSegment
     from rewind.sealed.services import scrubbing
     from rewind.sealed.store import cold_store

@@ -17,8 +17,7 @@ from gateway import edge
 from operations.readings import ratios
 from operations.readings.ratios import DOCUMENTED, Source
 from operations.sizing import Load, Plan, Policy, SizingRefused, drivers, plan
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import SealedSegment
 from shared_state import counters, heartbeats
 from tests.rewind.samples import block, write

@@ -107,7 +107,7 @@ class History:
         from historical.recording.services.recording import record_blocks
         from rewind.baselines.services.baseline import record_baseline
         from rewind.recording.services.recording import record_slots
-        from rewind.recording.store import partition_cache
+        from rewind.recording.store import partitions
 
         records = [each.record() for each in self.slots]
         record_slots(records, source="stream", now=NOW)
@@ -123,7 +123,7 @@ class History:
             record_slots(records, source="again", now=NOW, recheck=True)
         record_blocks([each.record() for each in self.slots if each.in_ledger], now=NOW)
         # All partitions of one test are of one transaction, and have its number.
-        partition_cache.forget()
+        partitions.forget()
 
     def at(self, account: int, slot: int, position: int) -> Row | None:
         """The newest row at or before the position."""

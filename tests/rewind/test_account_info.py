@@ -30,12 +30,12 @@ UNSEEN = str(Signature(bytes(range(64))))
 def archive(record: Any, empty_ledger: None) -> Any:
     """`archive(block, …)`: the slots are in the archive and their blocks in the ledger."""
     from historical.recording.services.recording import record_blocks
-    from rewind.recording.store import partition_cache
+    from rewind.recording.store import partitions
 
     def put(*records: Any) -> None:
         record(*records)
         record_blocks(records, now=NOW)
-        partition_cache.forget()
+        partitions.forget()
 
     return put
 

@@ -16,7 +16,7 @@ from jsonrpc.wire import encode
 from rewind.accounts.methods.accounts import get_account_info
 from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.recording.services import filters
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from tests.cluster import one_machine
 from tests.loop_calls import Queries
 from tests.rewind.conftest import NOW
@@ -51,7 +51,7 @@ def loop(record: Any, empty_ledger: None) -> Iterator[Queries]:
     )
     gaps.open_gap(14, 15, status=GapStatus.MISSING, cause="test", now=NOW)
     filters.filter_account(Pubkey(key(4)), filtered=True)
-    partition_cache.layout(-1)
+    partitions.layout(-1)
     running = Queries()
     running.connected()
     yield running

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from rewind.accounts.store import walking
 from rewind.baselines.services.baseline import record_baseline
 from rewind.positions import Position
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
@@ -24,7 +24,7 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 def page(rpc: Rpc, **config: Any) -> Any:
-    partition_cache.forget()
+    partitions.forget()
     return rpc(REWIND, METHOD, ALICE, config)["result"]["value"]
 
 
@@ -44,7 +44,7 @@ def test_an_entry_comes_as_the_interface_lists_it(
     record(*chain)
     record_blocks(chain, now=NOW)
     config = {"fromSlot": 11, "toSlot": 11, "includeData": True, "encoding": "base58"}
-    partition_cache.forget()
+    partitions.forget()
     result = rpc(REWIND, METHOD, ALICE, config)["result"]
     entry = {
         "slot": 11,
@@ -132,7 +132,7 @@ def test_no_more_rows_are_read_than_are_asked_for_and_large_data_is_left_where_i
             for slot in range(35_990, 36_010)
         ]
     )
-    partition_cache.forget()
+    partitions.forget()
     walk = walking.rows_below(key(1), Position(36_009, 2), 35_991, -1, at_once=20)
     batches = list(walk)
     assert [len(rows) for rows in batches] == [20, 20, 16]
@@ -145,8 +145,8 @@ def test_no_more_rows_are_read_than_are_asked_for_and_large_data_is_left_where_i
 
 def test_the_walk_stands_on_the_unique_index_of_each_partition(record: Any) -> None:
     record(*[block(slot, writes=[write(1, signature(slot, 0))]) for slot in range(35_900, 36_100)])
-    partition_cache.forget()
-    (segment,) = partition_cache.segments(36_099, -1)
+    partitions.forget()
+    (segment,) = partitions.segments(36_099, -1)
     with CaptureQueriesContext(connection), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         text_of_it = walking._rows(segment).replace("$5", "7").replace("$4", "0")

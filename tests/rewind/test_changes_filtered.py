@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 from rewind.baselines.services.baseline import record_baseline
 from rewind.recording.services import filters
 from rewind.recording.services.retention import prune
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
@@ -24,7 +24,7 @@ def told(rpc: Rpc) -> Any:
     """`told(first, last)`: the slots of the changes there, and the word that goes with them."""
 
     def told_of(first: int, last: int, pubkey: str = ALICE) -> tuple[list[int], str | None]:
-        partition_cache.forget()
+        partitions.forget()
         config = {"fromSlot": first, "toSlot": last}
         result = rpc("/rewind", "getAccountChanges", pubkey, config)["result"]
         assert result["context"]["slot"] == last

@@ -12,7 +12,7 @@ from rewind.models import AccountChange, ArchiveState
 from rewind.positions import Position
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 from rewind.sealed.services import segments
 from rewind.sealed.store import segments as store
 from tests.rewind.conftest import NOW
@@ -23,10 +23,10 @@ from tests.rewind.samples import block, key, signature, write
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Partitions of 8 slots, segments of 3 partitions."""
     monkeypatch.setattr(partitions, "PARTITION_SLOTS", 8)
-    monkeypatch.setattr(partition_cache, "SEGMENT_SLOTS", 24)
-    partition_cache.forget()
+    monkeypatch.setattr(partitions, "SEGMENT_SLOTS", 24)
+    partitions.forget()
     yield
-    partition_cache.forget()
+    partitions.forget()
 
 
 def record(slots: range, *, every: int) -> None:
@@ -57,13 +57,13 @@ def test_with_an_index_or_without_it_the_same_rows_come(
     db: None, small: None, at_once: int
 ) -> None:
     record(range(24, 240), every=37)
-    before = partition_cache.segment_of(239)
+    before = partitions.segment_of(239)
     for indexed in (False, True):
         if indexed:
             while segments.index_next() is not None:
                 pass
             assert store.progress().indexed >= before - 1
-        partition_cache.forget()
+        partitions.forget()
         for account in (1, 2, 3):
             there = AccountChange.objects.filter(pubkey=key(account)).order_by("-slot", "-position")
             whole = list(there.values_list("slot", "position"))

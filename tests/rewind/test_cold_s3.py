@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import SEGMENT_SLOTS
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.services.moving import Policy, move_step
 from rewind.sealed.store import cold_blocks, cold_store, open_blocks

@@ -13,8 +13,7 @@ import pytest
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import SealedBlock, SealedSegment
 from rewind.sealed.packing.object_format import ObjectDamaged, parse
 from rewind.sealed.services import moving as service

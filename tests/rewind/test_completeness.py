@@ -15,7 +15,7 @@ from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
 from rewind.baselines.services.baseline import record_baseline
 from rewind.recording.services.retention import prune
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
@@ -308,7 +308,7 @@ def test_a_gap_that_leaves_the_window_is_not_forgotten(
     assert prune(12) == []
     assert told(1)["causes"] == [{**lost, "accounts": [ALICE]}]
     prune(edge)
-    partition_cache.forget()  # all of a test is of one transaction, and of one layout
+    partitions.forget()  # all of a test is of one transaction, and of one layout
     assert told(1)["causes"] == [{**lost, "accounts": [ALICE]}]
     # A row that was carried over the edge does not tell whether it is older than the gap.
     assert told(2)["status"] == "incomplete"

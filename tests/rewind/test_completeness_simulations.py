@@ -17,7 +17,7 @@ from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
 from historical.recording.services.recording import record_blocks
 from rewind.recording.services.recording import record_slots
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.replay.services import features
 from tests.conftest import Rpc
 from tests.examples import examples
@@ -93,7 +93,7 @@ def answers(rpc: Rpc, asked: list[tuple[str, str, dict[str, Any]]]) -> list[dict
 
 def archive(records: list[SlotRecord]) -> None:
     record_slots(records, source="stream", now=NOW)
-    partition_cache.forget()
+    partitions.forget()
     features.forget()
 
 

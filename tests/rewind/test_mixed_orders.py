@@ -37,20 +37,20 @@ def ask(client: Any, api_key: str, empty_ledger: None) -> Ask:
 
 
 def restart() -> None:
-    from rewind.recording.store import partition_cache
+    from rewind.recording.store import partitions
     from rewind.sealed.store import cold_blocks, open_blocks
 
     forget_all()
-    partition_cache.forget()
+    partitions.forget()
     open_blocks.forget()
     cold_blocks.forget()
 
 
 def forget_layout() -> None:
     """All partitions of one test are of one transaction, and have its number."""
-    from rewind.recording.store import partition_cache
+    from rewind.recording.store import partitions
 
-    partition_cache.forget()
+    partitions.forget()
 
 
 def record(slots: list[Slot], **options: Any) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from rewind.recording.services.retention import prune
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import SealedBlock, SealedSegment
 from rewind.sealed.packing.object_format import parse
 from rewind.sealed.store import cold_blocks, cold_store, open_blocks

@@ -19,9 +19,8 @@ from rewind.models import AccountSegments, ArchiveState
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
-from rewind.recording.store import partition_cache, slots
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store import partitions, slots
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.services import segments
 from rewind.sealed.store import segments as store
 from tests.cluster import one_machine
@@ -67,8 +66,8 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
         if is_analyzed:
             cursor.execute("ANALYZE rewind_accountchange")
         for sql, keys in (
-            (states.single(partition_cache.layout(layout()).segments[0].partitions), "bytea"),
-            (states.several(partition_cache.layout(layout()).segments[0].partitions), "bytea[]"),
+            (states.single(partitions.layout(layout()).segments[0].partitions), "bytea"),
+            (states.several(partitions.layout(layout()).segments[0].partitions), "bytea[]"),
         ):
             cursor.execute(f"PREPARE read ({keys}, bigint, bigint) AS {sql}")
             cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
@@ -170,7 +169,7 @@ def two_partitions(committed: None) -> None:
     record_slots([block(10, writes=[write(1, lamports=7)])], source="s", now=NOW)
     edge = PARTITION_SLOTS
     record_slots([block(edge + 5, parent=10, writes=[write(2)])], source="s", now=NOW)
-    partition_cache.forget()
+    partitions.forget()
 
 
 def test_a_partition_that_falls_between_two_reads_is_not_missed(two_partitions: None) -> None:
@@ -180,7 +179,7 @@ def test_a_partition_that_falls_between_two_reads_is_not_missed(two_partitions: 
         pool.submit(_elsewhere, lambda: prune(edge)).result()
     position = Position.end_of(edge + 5)
     assert newest_state(key(1), position, old).lamports == 7
-    partition_cache.layout(old)
+    partitions.layout(old)
     found = newest_states([key(1), key(2)], position, old)
     assert {pubkey: state.slot for pubkey, state in found.items()} == {
         key(1): edge,

@@ -12,7 +12,7 @@ from rewind.accounts.store import account_reads, prefetching, row_cache
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.services import filters
 from rewind.recording.services.recording import record_slots
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.recording.store.partitions import partition_of
 from rewind.sealed.services import segments
 from tests.lock_waits import until_waiting
@@ -143,7 +143,7 @@ def test_a_row_that_was_stored_anew_is_another_row(committed: None) -> None:
     record_slots(
         [block(10, writes=[write(1, signature(10, 0), data=data[0])])], source="race", now=NOW
     )
-    partition_cache.layout(partition_cache.layout(-1).number)
+    partitions.layout(partitions.layout(-1).number)
 
     def read() -> Any:
         _, found = prefetching.read({position: [key(1)]}, 10)

@@ -11,9 +11,8 @@ from columns.queries import execute
 from columns.raw_queries import fetch_all
 from historical.recording.services.recording import record_blocks
 from rewind.accounts.store import account_reads
-from rewind.recording.store import partition_cache
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.services import segments
 from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
@@ -46,7 +45,7 @@ def fill(record: Callable[..., Any], *, with_gaps: bool = False) -> None:
             record_blocks([made], now=NOW)
     while segments.index_next() is None:
         pass
-    partition_cache.forget()
+    partitions.forget()
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import SealedSegment
 from tests.rewind.samples import block, write
 from tests.rewind.sealed_forms import seal

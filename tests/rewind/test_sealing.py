@@ -18,8 +18,7 @@ from rewind.positions import Position
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
 from rewind.recording.store import forecasts, partitions
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import LateRow, SealedBlock, SealedSegment
 from rewind.sealed.services import sealing as service
 from rewind.sealed.services import segments

@@ -13,8 +13,7 @@ from django.db import connection
 
 from rewind.recording.services.recording import record_slots
 from rewind.recording.store import partitions
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import LateRow, SealedSegment
 from rewind.sealed.services import sealing as service
 from rewind.sealed.services.sealing import Policy, seal_step

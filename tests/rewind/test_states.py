@@ -15,7 +15,7 @@ from rewind.models import ArchiveState
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 from rewind.sealed.services import segments
 from rewind.sealed.store import segments as store
 from tests.examples import examples
@@ -30,10 +30,10 @@ SLOTS = 130
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Partitions of 8 slots, segments of 3 partitions."""
     monkeypatch.setattr(partitions, "PARTITION_SLOTS", 8)
-    monkeypatch.setattr(partition_cache, "SEGMENT_SLOTS", 24)
-    partition_cache.forget()
+    monkeypatch.setattr(partitions, "SEGMENT_SLOTS", 24)
+    partitions.forget()
     yield
-    partition_cache.forget()
+    partitions.forget()
 
 
 class Model:
@@ -112,7 +112,7 @@ def test_a_state_is_the_newest_row_whatever_came_in_which_order(db, small, histo
             elif name == "slice":
                 segments.index_next(slices=1)  # stopped behind the first of its transactions
             else:
-                while store.progress().indexed < partition_cache.segment_of(SLOTS + 1 - 8):
+                while store.progress().indexed < partitions.segment_of(SLOTS + 1 - 8):
                     if segments.index_next() is None:
                         break
         check(model)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from rewind.coverage.services import storage
-from rewind.recording.store.partition_cache import SEGMENT_SLOTS
-from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS, SEGMENT_SLOTS
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.services import moving
 from rewind.sealed.store import cold_store

@@ -25,7 +25,6 @@ from rewind.models import AccountChange
 from rewind.positions import CARRIED
 from rewind.recording.store import (
     owners,
-    partition_cache,
     partitions,
     slots,
     writing,
@@ -205,6 +204,6 @@ def _keep(found: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
             writing.NewChange(first, CARRIED, ids[write.owner], base, write) for write in kept
         )
         writing.insert_staged()
-        if first // partition_cache.SEGMENT_SLOTS < segments.kept():
+        if first // partitions.SEGMENT_SLOTS < segments.kept():
             segments.keep(occurrences)
     return True

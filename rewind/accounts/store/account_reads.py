@@ -28,9 +28,8 @@ from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.accounts.store.states import State, newest_state, newest_states
 from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.recording.store import partition_cache
-from rewind.recording.store.partition_cache import Layout, Segment
-from rewind.recording.store.partitions import Partition, partition_of
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import Layout, Partition, Segment, partition_of
 from rewind.sealed.store import sealed_reads
 
 _WRITE = AccountChange.Kind.WRITE.value
@@ -78,7 +77,7 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
     """The newest row of the account at or before the position."""
     if is_clustered():
         return _look_apart(pubkey, position, with_block=with_block)
-    layout = partition_cache.known()
+    layout = partitions.known()
     lookup: SlotLookup | None = None
     transactions: int | None = None
     plan = None if layout is None else _first_plan(pubkey, position.slot, layout)
@@ -112,7 +111,7 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
 
 async def alook(pubkey: bytes, position: Position) -> Look | None:
     """The same, awaited, where one statement shows it; None where that takes more."""
-    layout = None if is_clustered() else partition_cache.known()
+    layout = None if is_clustered() else partitions.known()
     plan = None if layout is None else _first_plan(pubkey, position.slot, layout)
     if plan is None or layout is None or _hint_below(pubkey, plan, layout) is not None:
         return None
@@ -127,8 +126,8 @@ def _look_apart(pubkey: bytes, position: Position, *, with_block: bool) -> Look:
     """The same in a cluster: the partition in which the account was found before, or all that the
     position's segment has, in one round trip.
     """
-    layout = partition_cache.known()
-    number, own = partition_cache.segment_of(position.slot), partition_of(position.slot)
+    layout = partitions.known()
+    number, own = partitions.segment_of(position.slot), partition_of(position.slot)
     segment = None if layout is None else layout.by_number.get(number)
     if layout is not None and segment is not None:
         tried = [segment]
@@ -153,7 +152,7 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
     """The position right before or after the ledger's transaction of that signature, and what is
     there; None where the ledger does not have it.
     """
-    layout, near = partition_cache.known(), _near
+    layout, near = partitions.known(), _near
     step = 0 if after else 1
     plan = None
     if layout is not None and near is not None and not is_clustered():
@@ -185,15 +184,15 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     are found in the position's segment, or there is none below.
     """
     keys = list(pubkeys)
-    layout = partition_cache.known()
-    segment = None if layout is None else partition_cache.highest(position.slot, layout)
+    layout = partitions.known()
+    segment = None if layout is None else partitions.highest(position.slot, layout)
     if layout is None or segment is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
     try:
         lookup, rows, facts = _read_several(keys, position, segment)
     except UndefinedTable:
-        partition_cache.forget()
+        partitions.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return look_at_several(keys, position)
@@ -259,7 +258,7 @@ def forget() -> None:
 
 def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> Plan | None:
     """How the account is likely to be found; None where the segment or the partition is missing."""
-    own, number = partition_of(slot), partition_cache.segment_of(slot)
+    own, number = partition_of(slot), partitions.segment_of(slot)
     segment = layout.by_number.get(number)
     if segment is None or own not in segment.partitions:
         return None
@@ -271,14 +270,14 @@ def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> Plan | None:
         return None if pubkey in _hints else Plan((own,), own.first, is_short=True)
     if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
         # The index has the segment's highest slot, which may lie above the position.
-        return Plan(segment.partitions, number * partition_cache.SEGMENT_SLOTS, bound=number)
+        return Plan(segment.partitions, number * partitions.SEGMENT_SLOTS, bound=number)
     return _whole_plan(own, segment, layout)
 
 
 def _hint_below(pubkey: bytes, plan: Plan, layout: Layout) -> Partition | None:
     """A partition below those of the plan, in which the account was found before."""
     hint = _hints.get(pubkey)
-    is_below = hint is not None and hint.first < plan.down_to and partition_cache.has(layout, hint)
+    is_below = hint is not None and hint.first < plan.down_to and partitions.has(layout, hint)
     return hint if is_below and plan.bound is not None else None
 
 
@@ -288,13 +287,13 @@ def _next_plan(
     """After a row that does not answer."""
     if plan.is_short:
         own = plan.partitions[0]
-        segment = layout.by_number[partition_cache.segment_of(own.first)]
+        segment = layout.by_number[partitions.segment_of(own.first)]
         return None if segment.sealed else _whole_plan(own, segment, layout), None
     last_slot = row[_LAST_SLOT]
     if plan.bound is None or last_slot is None or last_slot > position.slot:
         return None, None
     named = partition_of(last_slot)
-    is_new = named != below and partition_cache.has(layout, named)
+    is_new = named != below and partitions.has(layout, named)
     return (plan, named) if is_new else (None, None)
 
 
@@ -303,7 +302,7 @@ def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> Plan:
     if number < layout.indexed:
         # Whatever the segment has is in the index.
         return Plan((own,), own.first, bound=number + 1)
-    down_to = number * partition_cache.SEGMENT_SLOTS
+    down_to = number * partitions.SEGMENT_SLOTS
     between = range(layout.indexed, number)
     if any(each in layout.by_number for each in between):
         return Plan(segment.partitions, down_to, bound=None)
@@ -316,21 +315,19 @@ def _look_into_sealed(
     """The newest row in the position's segment, sealed or not; None where nothing of it is sealed,
     or there is none, or the layout is another by now.
     """
-    number = partition_cache.segment_of(position.slot)
+    number = partitions.segment_of(position.slot)
     segment = layout.by_number.get(number)
     if segment is None:
         return None
     sealed = sealed_reads.up_to(segment.sealed, position.slot)
     if not sealed:
         return None
-    partitions = tuple(each for each in segment.partitions if each.first <= position.slot)
-    plan = Plan(
-        partitions, number * partition_cache.SEGMENT_SLOTS, is_short=True, with_block=with_block
-    )
+    hot = tuple(each for each in segment.partitions if each.first <= position.slot)
+    plan = Plan(hot, number * partitions.SEGMENT_SLOTS, is_short=True, with_block=with_block)
     try:
         row, packed = _rows_and_blocks(plan, pubkey, position, sealed)
     except UndefinedTable:
-        partition_cache.forget()
+        partitions.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return None
@@ -373,7 +370,7 @@ def _rows(
             return fetch_one(*query), None
         rows, found = fetch_together([query, (states.single((below,)), pubkey, *position)])
     except UndefinedTable:
-        partition_cache.forget()
+        partitions.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return None, None

@@ -9,8 +9,8 @@ from columns.raw_queries import fetch_one
 from rewind.accounts.store import slot_lookup
 from rewind.errors import SlotTooOld
 from rewind.positions import Position
-from rewind.recording.store import partition_cache, partitions
-from rewind.recording.store.partition_cache import Layout
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import Layout
 from rewind.sealed.store import sealed_reads
 
 
@@ -18,16 +18,16 @@ def packed_data(pubkey: bytes, slot: int, position: int) -> bytes:
     """As it is stored. Raises SlotTooOld when the row just left the window."""
     partition = partitions.partition_of(slot)
     for _ in range(2):
-        layout = partition_cache.layout(slot_lookup.look_up_slot(slot).layout)
+        layout = partitions.layout(slot_lookup.look_up_slot(slot).layout)
         found = _read(layout, pubkey, Position(slot, position))
         if found is not None:
             return found
-        partition_cache.forget()  # its partition is gone, or was sealed just now
+        partitions.forget()  # its partition is gone, or was sealed just now
     raise SlotTooOld(slot, Slot(partition.last + 1))
 
 
 def _read(layout: Layout, pubkey: bytes, place: Position) -> bytes | None:
-    segment = layout.by_number.get(partition_cache.segment_of(place.slot))
+    segment = layout.by_number.get(partitions.segment_of(place.slot))
     if segment is None:
         return None
     for each in segment.partitions:

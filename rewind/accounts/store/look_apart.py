@@ -11,8 +11,8 @@ from rewind.accounts.store import slot_lookup, states
 from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.accounts.store.states import State
 from rewind.positions import Position
-from rewind.recording.store import partition_cache
-from rewind.recording.store.partition_cache import Segment
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import Segment
 from rewind.sealed.store import sealed_reads
 
 # How many transactions the block of the slot $1 has.
@@ -39,7 +39,7 @@ def in_segment(
             ]
         )
     except UndefinedTable:
-        partition_cache.forget()
+        partitions.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return None

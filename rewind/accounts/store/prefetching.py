@@ -21,7 +21,7 @@ from rewind.accounts.store.states import (
     state_of,
 )
 from rewind.positions import Position
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.recording.store.partitions import Partition
 from rewind.replay.store import builds
 from rewind.replay.store.builds import Build
@@ -54,8 +54,8 @@ def read(
     """The lookup of the slot, and the accounts at these positions in it, as far as they are found
     in the slot's segment; nothing of them while the partitions are not known.
     """
-    layout = partition_cache.known()
-    segment = None if layout is None else partition_cache.highest(slot, layout)
+    layout = partitions.known()
+    segment = None if layout is None else partitions.highest(slot, layout)
     places = [(key, position) for position, keys in wanted.items() for key in keys]
     if layout is None or segment is None or not places:
         return slot_lookup.look_up_slot(slot), None
@@ -73,7 +73,7 @@ def read(
             ]
         )
     except UndefinedTable:
-        partition_cache.forget()
+        partitions.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return slot_lookup.look_up_slot(slot), None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from historical.blocks.store import query_parts
 from rewind.accounts.store import absence, newest_rows, slot_lookup
-from rewind.recording.store import partition_cache
+from rewind.recording.store import partitions
 from rewind.recording.store.partitions import Partition
 from rewind.sealed.store import sealed_reads
 
@@ -29,7 +29,7 @@ def text(plan: Plan) -> str:
     """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
     signature $2. Its columns stand in the order that the numbers above name.
     """
-    return _text(plan, partition_cache.SEGMENT_SLOTS)
+    return _text(plan, partitions.SEGMENT_SLOTS)
 
 
 @lru_cache(maxsize=2 * newest_rows.TEXTS)

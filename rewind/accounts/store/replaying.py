@@ -6,7 +6,7 @@ from typing import NamedTuple
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.positions import Position
-from rewind.recording.store.partition_cache import Sealed
+from rewind.recording.store.partitions import Sealed
 from rewind.sealed.store import sealed_reads
 
 # How far ahead an account's next write is looked for at first: 4 days of mainnet's.

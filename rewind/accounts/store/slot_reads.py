@@ -9,9 +9,8 @@ from columns.clusters import is_clustered
 from columns.packed_data import as_stored
 from columns.raw_queries import fetch_all, fetch_together
 from rewind.accounts.store.slot_lookup import look_up_slot
-from rewind.recording.store import partition_cache
-from rewind.recording.store.partition_cache import Sealed
-from rewind.recording.store.partitions import Partition
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import Partition, Sealed
 from rewind.sealed.packing.changes import WRITE, Change
 from rewind.sealed.packing.slot_owners import PREFIX
 from rewind.sealed.store import open_blocks
@@ -66,7 +65,7 @@ def last_writes(prefixes: Sequence[int], first: int, last: int) -> Found:
     ArchiveDamaged and ArchiveStoreUnavailable.
     """
     while True:
-        layout = partition_cache.layout(look_up_slot(first).layout)
+        layout = partitions.layout(look_up_slot(first).layout)
         found: Found = {}
         try:
             for segment in layout.segments:
@@ -77,7 +76,7 @@ def last_writes(prefixes: Sequence[int], first: int, last: int) -> Found:
                     if partition.first <= last and partition.last >= first:
                         _take(found, _hot(partition, prefixes, first, last))
         except UndefinedTable:
-            partition_cache.forget()  # a partition was sealed, or left the window
+            partitions.forget()  # a partition was sealed, or left the window
             continue
         if look_up_slot(first).layout == layout.number:
             return found

@@ -18,9 +18,8 @@ from rewind.accounts.store.newest_rows import LARGE, TEXTS, newest_of
 from rewind.accounts.store.row_cache import Kept
 from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
-from rewind.recording.store import partition_cache
-from rewind.recording.store.partition_cache import Layout, Segment
-from rewind.recording.store.partitions import Partition, partition_of
+from rewind.recording.store import partitions
+from rewind.recording.store.partitions import Layout, Partition, Segment, partition_of
 from rewind.sealed.store import sealed_reads, segments
 
 T = TypeVar("T")
@@ -94,7 +93,7 @@ def newest_state(pubkey: bytes, position: Position, layout: int) -> State | None
     """The account's newest row at or before the position; None where it has none. `layout` is the
     archive's (SlotLookup). Raises SlotTooOld when the position just left the window.
     """
-    return _lasting(lambda: _newest(pubkey, position, partition_cache.layout(layout)))
+    return _lasting(lambda: _newest(pubkey, position, partitions.layout(layout)))
 
 
 def newest_states(
@@ -108,9 +107,7 @@ def newest_states(
     out. Raises SlotTooOld when the position just left the window. `above` is the highest segment
     with what was found there.
     """
-    return _lasting(
-        lambda: _newest_of_each(pubkeys, position, partition_cache.layout(layout), above)
-    )
+    return _lasting(lambda: _newest_of_each(pubkeys, position, partitions.layout(layout), above))
 
 
 def _lasting(read: Callable[[], T]) -> T:
@@ -119,7 +116,7 @@ def _lasting(read: Callable[[], T]) -> T:
         try:
             return read()
         except UndefinedTable:
-            partition_cache.forget()
+            partitions.forget()
             if connection.in_atomic_block:  # which is lost with the error
                 raise
     return read()
@@ -278,12 +275,12 @@ def merged(
 
 def _indexed_below(position: Position, layout: Layout) -> int:
     """Segments below it are asked for in the index; the position's own is read in any case."""
-    return min(partition_cache.segment_of(position.slot), layout.indexed)
+    return min(partitions.segment_of(position.slot), layout.indexed)
 
 
 def _down_to(bound: int, position: Position, layout: Layout) -> Iterator[Segment]:
     """Segments from the position's own down to the bound, newest first."""
-    highest = partition_cache.segment_of(position.slot)
+    highest = partitions.segment_of(position.slot)
     above = (segment for segment in layout.segments if segment.number <= highest)
     return takewhile(lambda segment: segment.number >= bound, above)
 

@@ -12,8 +12,8 @@ from columns.raw_queries import fetch_all
 from rewind.accounts.store.large_data import packed_data
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Position
-from rewind.recording.store import owners, partition_cache
-from rewind.recording.store.partition_cache import Layout, Segment
+from rewind.recording.store import owners, partitions
+from rewind.recording.store.partitions import Layout, Segment
 from rewind.sealed.packing.changes import Change
 from rewind.sealed.store import sealed_reads
 from rewind.sealed.store.segments import newest_below
@@ -57,14 +57,14 @@ def rows_below(
     """The account's rows of any kind strictly before a position, down to the first slot; each time
     at most `at_once`, and no more are read before they are asked for.
     """
-    for segment in _segments(pubkey, below.slot, first_slot, partition_cache.layout(layout)):
+    for segment in _segments(pubkey, below.slot, first_slot, partitions.layout(layout)):
         is_read = False
         while not is_read:
             try:
                 rows = _read(segment, pubkey, below, first_slot, at_once)
             except UndefinedTable:
                 # A partition of the segment left the window; of the others nothing is lost.
-                partition_cache.forget()
+                partitions.forget()
                 yield from rows_below(pubkey, below, first_slot, layout, at_once=at_once)
                 return
             if rows:
@@ -125,7 +125,7 @@ def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iter
     """Where the account may have rows, newest first: the slot's own segment, those that are not in
     the index yet, and those that the index names.
     """
-    highest, lowest = partition_cache.segment_of(slot), partition_cache.segment_of(first_slot)
+    highest, lowest = partitions.segment_of(slot), partitions.segment_of(first_slot)
     bound = min(highest, layout.indexed)
     there = {each.number: each for each in layout.segments if lowest <= each.number <= highest}
     yield from (segment for number, segment in there.items() if number >= bound)
@@ -156,7 +156,7 @@ def data_of(pubkey: bytes, row: Row) -> bytes:
 
 def written_later_in_slot(pubkeys: Sequence[bytes], position: Position, layout: int) -> set[bytes]:
     """Those of the accounts that were written after the position and in its slot."""
-    segment = next(partition_cache.segments(position.slot, layout), None)
+    segment = next(partitions.segments(position.slot, layout), None)
     if not pubkeys or segment is None:
         return set()
     found: set[bytes] = set()

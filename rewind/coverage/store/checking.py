@@ -10,8 +10,8 @@ from columns.queries import all_rows, execute
 from columns.slot_cells import RUN_SLOTS, whole_runs
 from rewind.accounts.store import slot_lookup
 from rewind.positions import Position
-from rewind.recording.store import partition_cache, partitions, slots
-from rewind.recording.store.partition_cache import Sealed
+from rewind.recording.store import partitions, slots
+from rewind.recording.store.partitions import Sealed
 from rewind.sealed.store import change_source, sealed_reads, sealing
 
 # A partition is read through for its writes when it has no more: some tenths of a second.
@@ -94,8 +94,8 @@ def written_in(slot: int, pubkeys: Collection[bytes]) -> set[bytes]:
 
 
 def _sealed_at(slot: int) -> list[Sealed]:
-    layout = partition_cache.layout(slot_lookup.look_up_slot(slot).layout)
-    segment = layout.by_number.get(partition_cache.segment_of(slot))
+    layout = partitions.layout(slot_lookup.look_up_slot(slot).layout)
+    segment = layout.by_number.get(partitions.segment_of(slot))
     sealed = () if segment is None else segment.sealed
     return [each for each in sealed if each.first <= slot <= each.last]
 

@@ -29,7 +29,7 @@ from rewind.recording.store import (
     writing,
 )
 from rewind.recording.store import slots as store
-from rewind.recording.store.partition_cache import segment_of
+from rewind.recording.store.partitions import segment_of
 from rewind.sealed.store import segments, slot_owners, unsealing
 
 # A range with an end one above it must still fit a bigint.

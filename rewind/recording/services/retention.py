@@ -13,7 +13,7 @@ from rewind.positions import Position
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
 from rewind.recording.store import carry_over, dropped_writes, partitions
 from rewind.recording.store import slots as store
-from rewind.recording.store.partition_cache import Sealed, segment_of
+from rewind.recording.store.partitions import Sealed, segment_of
 from rewind.sealed.store import (
     damage,
     sealing,

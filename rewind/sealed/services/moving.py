@@ -14,7 +14,7 @@ from xxhash import xxh3_128
 
 from columns.queries import lift_timeouts
 from rewind.errors import ArchiveDamaged
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 from rewind.recording.store import slots as store
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.packing.changes import BlockDamaged
@@ -97,12 +97,12 @@ def next_segment(policy: Policy) -> int | None:
     tables = partitions.existing()
     runs: dict[int, list[Piece]] = {}
     for piece in sealing.active():
-        runs.setdefault(partition_cache.segment_of(piece.first_slot), []).append(piece)
+        runs.setdefault(partitions.segment_of(piece.first_slot), []).append(piece)
     for number, (piece, *others) in sorted(runs.items()):
-        run_end = (number + 1) * partition_cache.SEGMENT_SLOTS
+        run_end = (number + 1) * partitions.SEGMENT_SLOTS
         if others or run_end > end or piece.last_slot < first_kept or piece.id in settled:
             continue
-        late = [each for each in tables if partition_cache.segment_of(each.first) == number]
+        late = [each for each in tables if partitions.segment_of(each.first) == number]
         if any(each.first < piece.first_slot or each.last > piece.last_slot for each in late):
             continue
         if merges_late(piece, late, policy.late_share):

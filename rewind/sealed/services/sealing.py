@@ -16,7 +16,7 @@ from django.db import transaction
 from columns.collector import without_collector
 from columns.queries import lift_timeouts
 from rewind.errors import ArchiveDamaged
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 from rewind.recording.store import slots as store
 from rewind.recording.store.partitions import Partition
 from rewind.sealed.models import SealedSegment
@@ -190,10 +190,10 @@ def _merge(
     runs: dict[int, list[Piece]] = {}
     damaged = damage.damaged_segments()
     for piece in sealed:
-        runs.setdefault(partition_cache.segment_of(piece.first_slot), []).append(piece)
+        runs.setdefault(partitions.segment_of(piece.first_slot), []).append(piece)
     for number, pieces in sorted(runs.items()):
-        first = number * partition_cache.SEGMENT_SLOTS
-        last = first + partition_cache.SEGMENT_SLOTS - 1
+        first = number * partitions.SEGMENT_SLOTS
+        last = first + partitions.SEGMENT_SLOTS - 1
         if last < first_kept:
             continue
         is_whole = damaged.isdisjoint(piece.id for piece in pieces)
@@ -293,7 +293,7 @@ def _some(changes: Iterator[Change]) -> list[Change]:
 def _dictionary(segment: SealedSegment) -> bytes | None:
     """A partition takes that of one that was sealed before: the epoch's merge makes a new one."""
     if not segment.segments:
-        known = sealing.newest_dictionary(segment.first_slot - partition_cache.SEGMENT_SLOTS)
+        known = sealing.newest_dictionary(segment.first_slot - partitions.SEGMENT_SLOTS)
         if known is not None and len(known) >= _LEAST_REUSED:
             return known
 

@@ -6,7 +6,7 @@ from itertools import groupby, islice
 from django.db import transaction
 
 from columns.queries import lift_timeouts
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 from rewind.recording.store import slots as store
 from rewind.sealed.packing.changes import Change
 from rewind.sealed.store import change_source, sealing, segments
@@ -50,8 +50,8 @@ def index_next(slices: int = SLICES_AT_ONCE) -> int | None:
 
 
 def _index_sealed(segment: int, number: int) -> None:
-    first = segment * partition_cache.SEGMENT_SLOTS
-    last = first + partition_cache.SEGMENT_SLOTS - 1
+    first = segment * partitions.SEGMENT_SLOTS
+    last = first + partitions.SEGMENT_SLOTS - 1
     sealed = [
         each.id for each in sealing.active() if first <= each.first_slot and each.last_slot <= last
     ]
@@ -73,11 +73,11 @@ def _highest_finished() -> int | None:
     bounds = store.bounds()
     if bounds is None:
         return None
-    highest = partition_cache.segment_of(bounds[1] + 1 - partitions.PARTITION_SLOTS) - 1
+    highest = partitions.segment_of(bounds[1] + 1 - partitions.PARTITION_SLOTS) - 1
     return highest if highest >= 0 else None
 
 
 def _lowest_with_slots(done: segments.Progress) -> int | None:
-    numbers = {partition_cache.segment_of(partition.first) for partition in partitions.existing()}
-    numbers |= {partition_cache.segment_of(each.first_slot) for each in sealing.active()}
+    numbers = {partitions.segment_of(partition.first) for partition in partitions.existing()}
+    numbers |= {partitions.segment_of(each.first_slot) for each in sealing.active()}
     return min((each for each in numbers if done.indexed <= each < done.kept), default=None)

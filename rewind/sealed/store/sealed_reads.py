@@ -9,7 +9,7 @@ from columns.raw_queries import Query, fetch_all, fetch_together
 from rewind.accounts.store import marks
 from rewind.positions import Position
 from rewind.recording.store import owners
-from rewind.recording.store.partition_cache import Sealed
+from rewind.recording.store.partitions import Sealed
 from rewind.sealed.packing.body import Body
 from rewind.sealed.packing.changes import Change
 from rewind.sealed.store import open_blocks

@@ -15,7 +15,7 @@ from columns.clusters import is_clustered
 from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState
-from rewind.recording.store import partition_cache, partitions
+from rewind.recording.store import partitions
 
 # What goes through all accounts goes by so many parts of their pubkeys, a transaction each.
 SLICES = 256
@@ -46,7 +46,7 @@ class Occurrences:
         self._added: dict[tuple[bytes, int], tuple[int, int]] = {}
 
     def add(self, pubkey: bytes, slot: int) -> None:
-        key = pubkey, partition_cache.segment_of(slot)
+        key = pubkey, partitions.segment_of(slot)
         first, last = self._added.get(key, (slot, slot))
         self._added[key] = min(first, slot), max(last, slot)
 
@@ -69,7 +69,7 @@ _SEVERAL = (
 
 def _insert(places: str) -> str:
     """The statement that takes rows (pubkey, first_slot, slot), one for each segment at most."""
-    segment = partition_cache.SEGMENT_SLOTS
+    segment = partitions.SEGMENT_SLOTS
     return (
         "INSERT INTO rewind_accountsegments AS stored (pubkey, run, first_slot, last_slots)"
         f" SELECT pubkey, slot / {_SEGMENTS_OF_ROW * segment}, min(first_slot),"
@@ -94,17 +94,17 @@ def keep_new() -> str:
 
 def newest_below(pubkey: bytes, segment: int) -> Occurrence | None:
     """The newest indexed segment below that one that the account is in."""
-    row = fetch_one(_ONE, pubkey, segment * partition_cache.SEGMENT_SLOTS)
+    row = fetch_one(_ONE, pubkey, segment * partitions.SEGMENT_SLOTS)
     return None if row is None else _occurrence(row[0])
 
 
 def _occurrence(slot: int) -> Occurrence:
-    return Occurrence(partition_cache.segment_of(slot), slot)
+    return Occurrence(partitions.segment_of(slot), slot)
 
 
 def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
     """The same of several accounts, each with its own segment."""
-    slots = [segment * partition_cache.SEGMENT_SLOTS for segment in below.values()]
+    slots = [segment * partitions.SEGMENT_SLOTS for segment in below.values()]
     if is_clustered():
         asked = zip(below, slots, strict=True)
         several = fetch_together([(_ONE, *each) for each in asked])
@@ -143,7 +143,7 @@ def keep_places(places: Sequence[tuple[bytes, int, int]]) -> None:
 
 def kept_terms(slot: int) -> dict[str, int | bool]:
     """What `keep_new` asks for."""
-    return {"slot": slot, "is_kept": partition_cache.segment_of(slot) < kept()}
+    return {"slot": slot, "is_kept": partitions.segment_of(slot) < kept()}
 
 
 def slice_bounds(number: int) -> tuple[bytes, bytes | None]:
@@ -175,7 +175,7 @@ def claim_slice() -> bool:
 def index_slice(segment: int, number: int) -> None:
     """The slice's accounts that are in the segment have their rows."""
     low, high = slice_bounds(number)
-    first = segment * partition_cache.SEGMENT_SLOTS
+    first = segment * partitions.SEGMENT_SLOTS
     written = (
         "SELECT pubkey, min(slot) AS first_slot, max(slot) AS slot FROM rewind_accountchange"
         " WHERE slot >= %(first)s AND slot < %(end)s"
@@ -186,7 +186,7 @@ def index_slice(segment: int, number: int) -> None:
         _insert(written),
         {
             "first": first,
-            "end": first + partition_cache.SEGMENT_SLOTS,
+            "end": first + partitions.SEGMENT_SLOTS,
             "low": low,
             "high": high,
         },
@@ -209,5 +209,5 @@ def forget_below(segment: int, number: int) -> None:
     execute(
         "DELETE FROM rewind_accountsegments WHERE last_slots[cardinality(last_slots)] < %s"
         " AND pubkey >= %s AND (%s::bytea IS NULL OR pubkey < %s)",
-        [segment * partition_cache.SEGMENT_SLOTS, low, high, high],
+        [segment * partitions.SEGMENT_SLOTS, low, high, high],
     )

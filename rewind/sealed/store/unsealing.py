@@ -7,7 +7,7 @@ from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.store import writing
-from rewind.recording.store.partition_cache import Sealed
+from rewind.recording.store.partitions import Sealed
 from rewind.sealed.packing.changes import Change
 from rewind.sealed.store import change_source, sealed_reads
 from rewind.sealed.store.change_source import Key
