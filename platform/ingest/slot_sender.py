@@ -25,7 +25,7 @@ from shared_state.outages import AWAY
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.25
-# With few slots kept, stored slots are checked less often: three statements each time.
+# With few slots kept, stored slots are checked less often: two statements each time.
 _FEW, _IDLE_SECONDS = 8, 2.0
 _LONGEST_PAUSE_SECONDS = 5.0
 _PUBLISH_SECONDS = 2.0
@@ -240,20 +240,20 @@ class SlotSender:
         slots = [payload.slot for payload in payloads]
         in_ledger = {slot for slot, _ in ledger.links_between(min(slots), max(slots))}
         archived = archive.stored(slots)
-        # Was stored, and left the archive as wrong: it comes from another source.
-        wrong = damaged_among(min(slots), max(slots))
-        first_kept = first_kept_slot()
-        return [
-            payload.name
-            for payload in payloads
-            if payload.slot in in_ledger
-            and (
-                not payload.has_writes
-                or payload.slot in archived
-                or payload.slot < first_kept
-                or any(first <= payload.slot <= last for first, last in wrong)
-            )
-        ]
+        there = [each for each in payloads if each.slot in in_ledger]
+        left = [each for each in there if each.has_writes and each.slot not in archived]
+        if left:
+            # Was stored, and left the archive as wrong: it comes from another source.
+            wrong = damaged_among(min(slots), max(slots))
+            first_kept = first_kept_slot()
+            left = [
+                each
+                for each in left
+                if each.slot >= first_kept
+                and not any(first <= each.slot <= last for first, last in wrong)
+            ]
+        names = {each.name for each in left}
+        return [each.name for each in there if each.name not in names]
 
     def _forget(self, names: Iterable[str]) -> None:
         with self._changed:

@@ -41,6 +41,8 @@ def record(
     stores the blocks.
     """
     changes = _changes(records)
+    if not changes:
+        return 0
     issued = store.addresses_among(changes.keys())
     ours = issued | (changes.keys() & {*own.static, own.treasury})
     if not ours:

@@ -13,8 +13,6 @@ _BATCH = 1_000
 
 def addresses_among(keys: Collection[bytes]) -> set[bytes]:
     """The keys that are tip addresses, issued or not: unissued ones are known to no sender."""
-    if not keys:
-        return set()
     rows = fetch_all("SELECT pubkey FROM tipping_tipaddress WHERE pubkey = ANY($1)", list(keys))
     return {pubkey for (pubkey,) in rows}
 

@@ -191,7 +191,8 @@ def _write(
     _keep_runtime_accounts(records, found_owners)
     if _STAKE in found_owners and _STAKE not in batch.filtered_owners:
         stake_turns.keep_accounts(_owned(records, {_STAKE}))
-    dropped_writes.note(batch.dropped, batch.filters())
+    if batch.dropped:
+        dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
     return changes
