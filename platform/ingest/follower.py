@@ -3,26 +3,21 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from django.db import connection
 
-from chain.units import Slot
 from embedded.notify import progress
 from ingest.chain_identity import SameChain
 from ingest.errors import AnotherBlock, ChainBroken
-from ingest.event_publisher import EventPublisher, LiveUpdate
-from ingest.follower_state import FollowerState
-from ingest.joining import Joiner, Outcome
+from ingest.event_publisher import EventPublisher
+from ingest.joining import JoinedStreams
 from ingest.repair import SlotRepairer
-from ingest.slot_queue import pack
-from ingest.slot_sender import Lost, SlotSender
+from ingest.slot_sender import SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
 from livefeed.feed import Held, LiveFeed
 from shared_state.pace import silence_seconds
-from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
-from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.node import Node
 
 log = logging.getLogger(__name__)
@@ -50,16 +45,22 @@ class Follower:
     ) -> None:
         self._streams = streams
         self._sender = sender
-        self._publisher = publisher
-        self._joined = _Joined(len(streams), sender, assembler_bytes // _HELD_SHARE, self._is_hash)
-        sink = _Sink(self._joined, sender, publisher, live, self._update_state)
+        self._joined = JoinedStreams(
+            len(streams),
+            sender,
+            publisher,
+            live,
+            limit_bytes=assembler_bytes // _HELD_SHARE,
+            is_blockhash=self._is_hash,
+            on_change=self._update_state,
+        )
         same_chain = SameChain(node, self._joined.blockhash, self._is_first)
         self._readers = [
             StreamReader(
                 number,
                 stream,
                 node,
-                sink,
+                self._joined,
                 same_chain,
                 is_one_of_several=len(streams) > 1,
                 assembler_bytes=assembler_bytes // len(streams),
@@ -166,141 +167,3 @@ class Follower:
         """Whether no stream before it in the list is connected, and none was followed yet."""
         earlier = any(reader.connected_since for reader in self._readers[:number])
         return not earlier and not self._joined.any_connected()
-
-
-class _Joined:
-    """The Joiner behind a lock; its outcomes go to the sender. While that is full every reader
-    blocks here.
-    """
-
-    def __init__(
-        self,
-        streams: int,
-        sender: SlotSender,
-        limit_bytes: int,
-        is_blockhash: Callable[[bytes], bool],
-    ) -> None:
-        self._joiner = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=is_blockhash)
-        self._sender = sender
-        self._lock = threading.RLock()
-        self._connected: set[int] = set()
-        self.on_incomplete: Callable[[], None] = lambda: None
-        self.stores_untouched: Callable[[], bool] = lambda: True
-
-    def any_connected(self) -> bool:
-        return bool(self._connected)
-
-    def blockhash(self, slot: int) -> str | None:
-        with self._lock:
-            return self._joiner.blockhash(slot)
-
-    def begin_new(self) -> None:
-        with self._lock:
-            self._joiner.begin_new()
-
-    def wanted(self) -> list[Slot]:
-        with self._lock:
-            return self._joiner.wanted()
-
-    def set_connected(self, number: int, is_connected: bool) -> None:
-        with self._lock:
-            (self._connected.add if is_connected else self._connected.discard)(number)
-            outcomes = self._joiner.set_connected(number, is_connected, now=time.monotonic())
-            self._deliver(outcomes)
-
-    def closed(self, number: int, event: SlotClosed) -> None:
-        with self._lock:
-            self._joiner.stores_untouched = self.stores_untouched()
-            self._deliver(self._joiner.closed(number, event, now=time.monotonic()))
-            if event.wholeness < Wholeness.EVERY_WRITE:
-                self.on_incomplete()
-
-    def incomplete(self, number: int, event: SlotIncomplete) -> None:
-        with self._lock:
-            self._joiner.stores_untouched = self.stores_untouched()
-            self._deliver(self._joiner.incomplete(number, event, now=time.monotonic()))
-            self.on_incomplete()
-
-    def lost(self, number: int, first: Slot, last: Slot) -> None:
-        with self._lock:
-            now = time.monotonic()
-            self._deliver(self._joiner.lost(number, first, last, "stream_lost", now=now))
-
-    def decided(self, number: int, slot: Slot | None) -> None:
-        with self._lock:
-            self._deliver(self._joiner.decided(number, slot, now=time.monotonic()))
-
-    def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
-        with self._lock:
-            now = time.monotonic()
-            outcomes, is_new = self._joiner.replayed(stream, slot, buffers, now=now)
-            self._deliver(outcomes)
-            return is_new
-
-    def not_repairable(self, slot: Slot) -> None:
-        with self._lock:
-            self._deliver(self._joiner.not_repairable(slot, now=time.monotonic()))
-
-    def turn(self) -> None:
-        with self._lock:
-            self._deliver(self._joiner.turn(now=time.monotonic()))
-
-    def _deliver(self, outcomes: Iterable[Outcome]) -> None:
-        state = self._sender.state
-        for outcome in outcomes:
-            if isinstance(outcome, Lost):
-                log.warning("slots %d to %d are incomplete: %s", outcome.first, outcome.last,
-                            outcome.cause)  # fmt: skip
-                self._sender.add_lost(outcome)
-                continue
-            closed = outcome.closed
-            self._sender.add(pack(closed, reason=outcome.reason, source=state.source))
-            state.closed_slot = max(state.closed_slot, closed.slot)
-            if outcome.reason:
-                log.warning("slot %d misses account writes", closed.slot)
-
-
-class _Sink:
-    """Passes what the readers read to the joiner, the publisher and the live feed
-    (stream_sink.Sink).
-    """
-
-    def __init__(
-        self,
-        joined: _Joined,
-        sender: SlotSender,
-        publisher: EventPublisher,
-        live: LiveFeed,
-        on_change: Callable[[], None],
-    ) -> None:
-        self.state: FollowerState = sender.state
-        self.closed = joined.closed
-        self.incomplete = joined.incomplete
-        self.lost = joined.lost
-        self.begin_new = joined.begin_new
-        self.live = live
-        self._joined = joined
-        self._sender = sender
-        self._publisher = publisher
-        self._on_change = on_change
-
-    def set_connected(self, number: int, is_connected: bool) -> None:
-        self._joined.set_connected(number, is_connected)
-        self._on_change()
-
-    def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
-        state = self.state
-        state.heard_at = time.time()
-        if leads:
-            state.head_slot = event.head
-        if event.finalized is not None:
-            state.finalized_slot = max(event.finalized, state.finalized_slot)
-        if decided is not None:
-            self._joined.decided(number, decided)
-
-    def publish(self, update: LiveUpdate) -> None:
-        self._publisher.add(update)
-
-    def check(self) -> None:
-        if self._sender.failure is not None:
-            raise self._sender.failure

@@ -1,7 +1,12 @@
-"""Joiner: merges slots of one chain from several streams and replays, each passed on once."""
+"""Joiner: merges slots of one chain from several streams and replays, each passed on once.
+
+JoinedStreams does so for the threads that read the streams.
+"""
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -9,8 +14,11 @@ from chain.slot_ranges import SlotRange, subtract
 from chain.units import I64_MAX, Slot
 from gaps.slot_gap import GapStatus
 from ingest.errors import AnotherBlock
-from ingest.slot_sender import Lost
-from upstream.geyser.events import SlotClosed, SlotIncomplete
+from ingest.event_publisher import EventPublisher
+from ingest.slot_queue import pack
+from ingest.slot_sender import Lost, SlotSender
+from livefeed.feed import LiveFeed
+from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.merged_blocks import best_of_all
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
@@ -312,3 +320,127 @@ class Joiner:
             if settled.parent < slots.last and slot >= slots.first:
                 found.append(SlotRange(settled.parent + 1, slot))
         return found
+
+
+class JoinedStreams:
+    """Receives what all readers and the repairer read; for any thread. The Joiner is behind a lock,
+    and its outcomes go to the sender: while that is full every reader blocks here. Slots of a
+    stream come after `set_connected` for it. `live` is added what it reads of every stream of the
+    followed chain; `publish` is called for the leading stream only, with each message except
+    account writes.
+    """
+
+    def __init__(
+        self,
+        streams: int,
+        sender: SlotSender,
+        publisher: EventPublisher,
+        live: LiveFeed,
+        *,
+        limit_bytes: int,
+        is_blockhash: Callable[[bytes], bool],
+        on_change: Callable[[], None],
+    ) -> None:
+        self.state = sender.state
+        self.publish = publisher.add
+        self.live = live
+        self.on_incomplete: Callable[[], None] = lambda: None
+        self.stores_untouched: Callable[[], bool] = lambda: True
+        self._joiner = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=is_blockhash)
+        self._sender = sender
+        self._on_change = on_change
+        self._lock = threading.RLock()
+        self._connected: set[int] = set()
+
+    def any_connected(self) -> bool:
+        return bool(self._connected)
+
+    def check(self) -> None:
+        """Raises what ended the slot sender."""
+        if self._sender.failure is not None:
+            raise self._sender.failure
+
+    def blockhash(self, slot: int) -> str | None:
+        """Joiner.blockhash."""
+        with self._lock:
+            return self._joiner.blockhash(slot)
+
+    def begin_new(self) -> None:
+        """Joiner.begin_new."""
+        with self._lock:
+            self._joiner.begin_new()
+
+    def wanted(self) -> list[Slot]:
+        """Joiner.wanted."""
+        with self._lock:
+            return self._joiner.wanted()
+
+    def set_connected(self, number: int, is_connected: bool) -> None:
+        """Whether the stream is connected and proved to be of the followed chain."""
+        with self._lock:
+            (self._connected.add if is_connected else self._connected.discard)(number)
+            outcomes = self._joiner.set_connected(number, is_connected, now=time.monotonic())
+            self._deliver(outcomes)
+        self._on_change()
+
+    def closed(self, number: int, event: SlotClosed) -> None:
+        with self._lock:
+            self._joiner.stores_untouched = self.stores_untouched()
+            self._deliver(self._joiner.closed(number, event, now=time.monotonic()))
+            if event.wholeness < Wholeness.EVERY_WRITE:
+                self.on_incomplete()
+
+    def incomplete(self, number: int, event: SlotIncomplete) -> None:
+        with self._lock:
+            self._joiner.stores_untouched = self.stores_untouched()
+            self._deliver(self._joiner.incomplete(number, event, now=time.monotonic()))
+            self.on_incomplete()
+
+    def lost(self, number: int, first: Slot, last: Slot) -> None:
+        """The stream will not send the slots."""
+        with self._lock:
+            now = time.monotonic()
+            self._deliver(self._joiner.lost(number, first, last, "stream_lost", now=now))
+
+    def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
+        """The stream's head moved; the stream sends nothing more of slots up to `decided`."""
+        self.state.heard_at = time.time()
+        if leads:
+            self.state.head_slot = event.head
+        if event.finalized is not None:
+            self.state.finalized_slot = max(event.finalized, self.state.finalized_slot)
+        if decided is not None:
+            with self._lock:
+                self._deliver(self._joiner.decided(number, decided, now=time.monotonic()))
+
+    def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
+        """Adds what a replay of the stream's server had of a slot; True if any of it was new."""
+        with self._lock:
+            now = time.monotonic()
+            outcomes, is_new = self._joiner.replayed(stream, slot, buffers, now=now)
+            self._deliver(outcomes)
+            return is_new
+
+    def not_repairable(self, slot: Slot) -> None:
+        """No replay can add anything to the slot."""
+        with self._lock:
+            self._deliver(self._joiner.not_repairable(slot, now=time.monotonic()))
+
+    def turn(self) -> None:
+        """Joiner.turn."""
+        with self._lock:
+            self._deliver(self._joiner.turn(now=time.monotonic()))
+
+    def _deliver(self, outcomes: Iterable[Outcome]) -> None:
+        state = self.state
+        for outcome in outcomes:
+            if isinstance(outcome, Lost):
+                log.warning("slots %d to %d are incomplete: %s", outcome.first, outcome.last,
+                            outcome.cause)  # fmt: skip
+                self._sender.add_lost(outcome)
+                continue
+            closed = outcome.closed
+            self._sender.add(pack(closed, reason=outcome.reason, source=state.source))
+            state.closed_slot = max(state.closed_slot, closed.slot)
+            if outcome.reason:
+                log.warning("slot %d misses account writes", closed.slot)

@@ -4,15 +4,14 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from chain.units import Slot
+from ingest.joining import JoinedStreams
 from ingest.sources import Stream
 from upstream.geyser.client import GeyserStream, first_available
 from upstream.geyser.errors import FromSlotTooOld, StreamError
 from upstream.geyser.events import SlotClosed
 from upstream.geyser.replays import replayed
-from upstream.geyser.slot_buffers import SlotBuffer
 
 log = logging.getLogger(__name__)
 
@@ -22,19 +21,6 @@ _FRUITLESS = 6
 # Between two rounds; doubled after each fruitless one.
 _PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
-
-
-class Slots(Protocol):
-    """The slots that are held (joining.Joiner), behind a lock; for any thread."""
-
-    def wanted(self) -> list[Slot]:
-        """Slots that a replay may add to, ascending."""
-
-    def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
-        """Adds what a replay of the stream's server had of a slot; True if any of it was new."""
-
-    def not_repairable(self, slot: Slot) -> None:
-        """No replay can add anything to the slot."""
 
 
 @dataclass(slots=True)
@@ -53,7 +39,7 @@ class SlotRepairer:
     def __init__(
         self,
         streams: Sequence[Stream],
-        slots: Slots,
+        slots: JoinedStreams,
         *,
         stores_untouched: Callable[[], bool],
         limit_bytes: int,

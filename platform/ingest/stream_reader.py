@@ -16,8 +16,8 @@ from chain.units import Slot
 from ingest import chain_identity
 from ingest.chain_identity import SameChain
 from ingest.errors import ChainBroken
+from ingest.joining import JoinedStreams
 from ingest.sources import Stream, validator_stores_untouched
-from ingest.stream_sink import Sink
 from rewind.coverage.services.gaps import resume_slot
 from rewind.recording.store import slots as archive
 from shared_state.outages import AWAY
@@ -85,7 +85,7 @@ class StreamReader:
         number: int,
         stream: Stream,
         node: Node | None,
-        sink: Sink,
+        joined: JoinedStreams,
         same_chain: SameChain,
         *,
         is_one_of_several: bool,
@@ -102,7 +102,7 @@ class StreamReader:
         self._connection = next(_CONNECTIONS)
         self._source = stream
         self._node = node
-        self._sink = sink
+        self._joined = joined
         self._same_chain = same_chain
         self._is_one_of_several = is_one_of_several
         self._is_proved = False
@@ -170,13 +170,13 @@ class StreamReader:
             except AWAY as error:
                 connection.close()
                 said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")
-            self._sink.check()
+            self._joined.check()
             if self._at_once:
                 self._at_once = False
                 continue
             self.connected_since = 0.0
             self._is_proved = False
-            self._sink.set_connected(self._number, False)
+            self._joined.set_connected(self._number, False)
             if time.monotonic() - began > _HEALTHY_SECONDS:
                 pause, said = _FIRST_PAUSE_SECONDS, ""
             # Jitter: after a server's restart its clients do not all reconnect at once.
@@ -245,8 +245,8 @@ class StreamReader:
         feed, admits, publish, live = (
             self._assembler.feed,
             self._assembler.admits,
-            self._sink.publish,
-            self._sink.live,
+            self._joined.publish,
+            self._joined.live,
         )
         connected = False
         for update in stream:
@@ -277,7 +277,7 @@ class StreamReader:
             for event in events:
                 self._take(event)
             if events:
-                self._sink.check()
+                self._joined.check()
                 if self._assembler.is_astray:
                     self._start_over()
             if not admitted and self._bound.is_contradicted(clock()):
@@ -287,12 +287,12 @@ class StreamReader:
 
     def _observe_entry(self, entry: PassedOn) -> None:
         if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
-            self._sink.live.add(self._connection, entry)
+            self._joined.live.add(self._connection, entry)
 
     def _set_proved(self, is_proved: bool) -> None:
         self._is_proved = is_proved
         self._unproved.clear()
-        self._sink.set_connected(self._number, is_proved)
+        self._joined.set_connected(self._number, is_proved)
 
     def _link(self, assembler: Assembler) -> None:
         """Asks the node for the parents of final blocks that the stream did not bring, down to one
@@ -335,7 +335,7 @@ class StreamReader:
 
     def _start_over(self) -> None:
         """The stream reported slots that its chain has not reached: continue after stored slots."""
-        state = self._sink.state
+        state = self._joined.state
         log.warning("the %s reported slots as final that are not: starting over", self.name)
         state.head_slot = state.finalized_slot = state.closed_slot = 0
         self._assembler = None
@@ -351,11 +351,11 @@ class StreamReader:
                 decided = None
                 if finalized is not None and self._is_proved and self._assembler is not None:
                     decided = self._assembler.decided
-                self._sink.moved(self._number, event, decided, leads=self.leads)
+                self._joined.moved(self._number, event, decided, leads=self.leads)
                 if finalized is not None and self._assembler is not None:
                     self._link(self._assembler)
             case SlotsLost(first, last):
-                self._sink.lost(self._number, first, last)
+                self._joined.lost(self._number, first, last)
             case TooFarAhead(slot):
                 log.warning(
                     "the %s sent slot %d, which the chain cannot have reached yet: ignored",
@@ -381,14 +381,14 @@ class StreamReader:
                      self.name, event.closed.slot)  # fmt: skip
             unproved, self._is_proved = self._unproved, True
             self._unproved = []
-            self._sink.set_connected(self._number, True)
+            self._joined.set_connected(self._number, True)
         else:
             unproved = [event]
         for each in unproved:
             if isinstance(each, SlotClosed):
-                self._sink.closed(self._number, each)
+                self._joined.closed(self._number, each)
             else:
-                self._sink.incomplete(self._number, each)
+                self._joined.incomplete(self._number, each)
 
     def _begin(self) -> Assembler:
         """Continues after the last stored slot; the first time, at the server's oldest slot."""
@@ -397,7 +397,7 @@ class StreamReader:
             return self._assembler_from(
                 Slot(resume + 1), after_finalized=bool(archive.stored([resume]))
             )
-        self._sink.begin_new()
+        self._joined.begin_new()
         oldest = first_available(self._source.url, token=self._source.token)
         if oldest is None or oldest > MOST_SLOT:
             return Assembler(limit_bytes=self._assembler_bytes, bound=self._bound)
@@ -426,7 +426,7 @@ class StreamReader:
     def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
         """The stream delivers nothing more of slots below `begin`."""
         # First, because the query may fail, and all of this is then repeated.
-        is_first = archive.bounds() is None and not self._sink.state.closed_slot
+        is_first = archive.bounds() is None and not self._joined.state.closed_slot
         if is_first:  # nothing was followed before: the history begins here
             for event in assembler.give_up_before(begin, "stream_lost"):
                 self._take(event)
