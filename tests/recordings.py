@@ -21,9 +21,9 @@ from upstream.geyser.updates import (
     BlockMetaUpdate,
     SlotUpdate,
     TransactionUpdate,
+    stores_untouched,
     update_of,
 )
-from upstream.geyser.written_accounts import stores_untouched
 
 _ASSEMBLED = AccountUpdate | BlockMetaUpdate | SlotUpdate | TransactionUpdate
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from chain.signed import Signatures
 from columns.advisory_locks import AdvisoryLock, HeldLock
-from upstream.geyser.written_accounts import stores_untouched
+from upstream.geyser.updates import stores_untouched
 from upstream.node import Node
 
 _LOOK_SECONDS = 2.0

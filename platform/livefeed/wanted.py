@@ -10,8 +10,7 @@ from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Want
 from livefeed.parts import Part
 from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
-from upstream.geyser.updates import AccountUpdate, TransactionUpdate
-from upstream.geyser.written_accounts import account_keys
+from upstream.geyser.updates import AccountUpdate, TransactionUpdate, account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 T = TypeVar("T")

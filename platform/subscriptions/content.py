@@ -14,7 +14,7 @@ from chain.units import Slot, UnixTimestamp
 from livefeed.messages import Level, Reached
 from upstream.archives.status_meta import reward_json
 from upstream.geyser.messages import account_write, transaction_of
-from upstream.geyser.written_accounts import account_keys
+from upstream.geyser.updates import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString

@@ -33,7 +33,7 @@ from tests.recorded_doors import (
 from tests.recorded_node import BEGINNINGS, Message, RecordedNode, Recording, Twist, load
 from tests.recorded_node import serving as serving_node
 from tests.yellowstone.conftest import Geyser, Request
-from upstream.geyser.written_accounts import stores_untouched
+from upstream.geyser.updates import stores_untouched
 from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.soak

@@ -30,12 +30,13 @@ from upstream.geyser.events import (
 from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import (
     AccountUpdate,
+    AdvancedNonce,
     BlockMetaUpdate,
     SlotUpdate,
     TransactionUpdate,
     Update,
+    stores_untouched,
 )
-from upstream.geyser.written_accounts import AdvancedNonce, stores_untouched
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
 SEEDS = st.integers(0, 2**32)

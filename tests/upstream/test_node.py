@@ -18,7 +18,7 @@ from tests.examples import examples
 from tests.localnet_process import Localnet, free_ports, running_localnet
 from tests.patience import wait
 from tests.upstream.hostile import HEAD, gzip_bomb, says, speaking, trickles
-from upstream.geyser.written_accounts import stores_untouched
+from upstream.geyser.updates import stores_untouched
 from upstream.node import (
     BadBlock,
     Node,

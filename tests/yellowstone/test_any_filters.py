@@ -12,8 +12,7 @@ from livefeed.wanted import Wanted
 from tests.cuckoo_filters import SEED, cuckoo_filter, has
 from tests.examples import examples
 from upstream.geyser.request_filters import Filters
-from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
-from upstream.geyser.written_accounts import account_keys
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate, account_keys
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone.content import Content, content_of
 from yellowstone.matching import updates, wants_of

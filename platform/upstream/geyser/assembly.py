@@ -40,7 +40,7 @@ class Assembler:
     Slots below `begin` are left out. Without it the first slot that is seen from its beginning
     counts. With `after_finalized` the slot before `begin` is known to be final, and a chain that
     does not descend from it is reported. `stores_untouched` says whether the validator stores what
-    a transaction could write and left as it was (written_accounts.stores_untouched).
+    a transaction could write and left as it was (updates.stores_untouched).
 
     A slot that `bound` does not admit is ignored. Without a bound the chain is expected to be at
     `begin`.

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 from google.protobuf.message import DecodeError
 
 from chain.encodings import b58decode
-from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
-from upstream.geyser.written_accounts import account_keys
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate, account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 T = TypeVar("T")

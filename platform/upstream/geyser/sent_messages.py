@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from upstream.geyser.messages import account_info
 from upstream.geyser.request_filters import BlockFilter, Slices
-from upstream.geyser.written_accounts import account_keys
+from upstream.geyser.updates import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 
