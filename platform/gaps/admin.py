@@ -2,12 +2,12 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString
 from chain.slot_ranges import SlotRange
 from gaps.advice import Sources, advice_on
 from gaps.causes import CAUSES, cause_hint
-from gaps.counting import count_gaps, overlapping
 from gaps.life_cycle import GIVEN_UP, PROOF, AreaGaps
 from gaps.slot_gap import IS_STATE, GapState, GapStatus, SlotGap
 from staff import audit
@@ -51,6 +50,36 @@ OpenFilter = choice_filter(
     {str(state): (state.replace("_", " "), rows) for state, rows in IS_STATE.items()},
 )
 CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
+
+
+class GapCounts(NamedTuple):
+    """Gaps that are being filled, and those that were given up, with their slots."""
+
+    open_gaps: int
+    open_slots: int
+    given_up_gaps: int
+    given_up_slots: int
+
+
+def count_gaps(model: type[SlotGap], within: SlotRange | None = None) -> GapCounts:
+    """Of the whole area, or of the gaps that have a slot within the range: all of their slots."""
+    rows = model._default_manager.filter(closed_at__isnull=True)
+    if within is not None:
+        rows = rows.filter(overlapping(within))
+    is_open, is_given_up = IS_STATE[GapState.OPEN], IS_STATE[GapState.GIVEN_UP]
+    slots = F("to_slot") - F("from_slot") + 1
+    found = rows.aggregate(
+        open_gaps=Count("pk", filter=is_open),
+        open_slots=Sum(slots, filter=is_open),
+        given_up_gaps=Count("pk", filter=is_given_up),
+        given_up_slots=Sum(slots, filter=is_given_up),
+    )
+    return GapCounts(**{name: int(number or 0) for name, number in found.items()})
+
+
+def overlapping(slots: SlotRange) -> Q:
+    """Gaps that have a slot of the range."""
+    return Q(from_slot__lte=slots.last, to_slot__gte=slots.first)
 
 
 class SlotsFilter(admin.SimpleListFilter):

@@ -1,4 +1,4 @@
-"""The life cycle of a SlotGap: opened, attempted, closed.
+"""The life cycle of a SlotGap: opened, due, attempted, closed.
 
 Gaps are opened and closed under one lock held until the end of the transaction, so that concurrent
 callers agree on them.
@@ -6,16 +6,17 @@ callers agree on them.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import BooleanField, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import I64_MAX
 from columns.advisory_locks import AdvisoryLock, wait_for
-from columns.raw_queries import fetch_one
+from columns.raw_queries import MOMENT, exists, fetch_one, microseconds
 from gaps.slot_gap import GapStatus, SlotGap, is_more_specific
 
 G = TypeVar("G", bound=SlotGap)
@@ -29,6 +30,13 @@ GIVEN_UP = "given up"
 ASKED = "asked to try again"
 # The author where no one of the staff decided it: every source reported that it has no such slots.
 PROOF = "proof"
+# Slots that are only late arrive within this time of themselves.
+GRACE = timedelta(seconds=3)
+# The parameters are the time, and the time before which a gap that was never attempted was opened.
+_IS_DUE = (
+    "closed_at IS NULL AND cannot_be_had_at IS NULL"
+    " AND (next_try_at <= {0} OR next_try_at IS NULL AND opened_at <= {1})"
+)
 
 
 def lock() -> None:
@@ -245,6 +253,21 @@ def _event(now: datetime, event: str, *, source: str = "", result: str = "") -> 
 
 def _append(gap: SlotGap, event: dict[str, str]) -> None:
     gap.history = [*gap.history, event][-_KEPT_EVENTS:]
+
+
+def due_gaps(model: type[G], *, now: datetime) -> QuerySet[G]:
+    """Open gaps whose next attempt is due, newest slots first."""
+    is_due = RawSQL(_IS_DUE.format("%s", "%s"), [now, now - GRACE], BooleanField())
+    return model._default_manager.filter(is_due).order_by("-from_slot")
+
+
+def has_due_gap(models: Iterable[type[SlotGap]], *, now: datetime) -> bool:
+    """Whether a gap of one of the models is due, in one prepared statement."""
+    condition = _IS_DUE.format(MOMENT.format("$1"), MOMENT.format("$2"))
+    return exists(
+        *(f"SELECT FROM {model._meta.db_table} WHERE {condition}" for model in models),
+        parameters=(microseconds(now), microseconds(now - GRACE)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

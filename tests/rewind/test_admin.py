@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 from chain.addresses import VOTE
 from chain.blocks import Granularity
 from gaps import life_cycle
-from gaps.due import GRACE, due_gaps
+from gaps.life_cycle import GRACE, due_gaps
 from gaps.slot_gap import GapStatus
 from historical.coverage.services.gaps import ledger_gaps
 from historical.models import Gap as LedgerGap

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 
 from chain.slot_ranges import SlotRange
 from gaps import life_cycle
-from gaps.due import GRACE, due_gaps, has_due_gap
+from gaps.life_cycle import GRACE, due_gaps, has_due_gap
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from rewind.coverage.services.gaps import archive_gaps as gaps

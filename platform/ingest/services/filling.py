@@ -12,7 +12,7 @@ from chain.signed import Signatures
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from gaps import life_cycle
-from gaps.due import due_gaps, has_due_gap
+from gaps.life_cycle import due_gaps, has_due_gap
 from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
