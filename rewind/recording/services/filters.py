@@ -5,7 +5,7 @@ from solders.pubkey import Pubkey
 
 from chain.addresses import STAKE, VOTE
 from rewind.models import Owner
-from rewind.recording.store import filters as store
+from rewind.recording.store import owners as store
 
 MAINNET_GENESIS_HASH = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
@@ -38,8 +38,8 @@ def filter_account(pubkey: Pubkey, *, filtered: bool) -> None:
 
 
 def filtered_owners() -> list[Pubkey]:
-    return store.owners()
+    return store.owners_in_order()
 
 
 def filtered_pubkeys() -> list[Pubkey]:
-    return store.accounts()
+    return store.accounts_in_order()

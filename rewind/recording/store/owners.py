@@ -1,4 +1,4 @@
-"""Owners' numbers, and what is filtered."""
+"""Owners' numbers, and what staff filter: owners and accounts whose writes are not archived."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.kept import Remembered
 from columns.queries import execute
 from columns.raw_queries import fetch_all
-from rewind.models import Owner
+from rewind.models import ArchiveState, FilteredPubkey, Owner
 
 # Some 15 MB.
 _MOST_PUBKEYS = 100_000
@@ -68,3 +68,30 @@ def known_ids(pubkeys: Collection[bytes]) -> dict[bytes, int]:
         return {}
     rows = fetch_all("SELECT pubkey, id FROM rewind_owner WHERE pubkey = ANY($1)", list(pubkeys))
     return dict(rows)
+
+
+def locked_state() -> ArchiveState:
+    """The archive's state, locked until the transaction ends."""
+    ArchiveState.objects.get_or_create(id=1)
+    return ArchiveState.objects.select_for_update().get(id=1)
+
+
+def set_owner(pubkey: Pubkey, *, filtered: bool) -> Owner:
+    return Owner.objects.update_or_create(pubkey=pubkey, defaults={"filtered": filtered})[0]
+
+
+def set_account(pubkey: Pubkey, *, filtered: bool) -> None:
+    if filtered:
+        FilteredPubkey.objects.get_or_create(pubkey=pubkey)
+    else:
+        FilteredPubkey.objects.filter(pubkey=pubkey).delete()
+
+
+def owners_in_order() -> list[Pubkey]:
+    """The filtered ones, oldest first."""
+    return [owner.pubkey for owner in Owner.objects.filter(filtered=True).order_by("id")]
+
+
+def accounts_in_order() -> list[Pubkey]:
+    """The filtered ones."""
+    return [each.pubkey for each in FilteredPubkey.objects.order_by("pubkey")]
