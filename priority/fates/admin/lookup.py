@@ -14,7 +14,7 @@ from solders.signature import Signature
 
 from priority.fates.errors import FatesUnavailable
 from priority.fates.services.lookup import remembered
-from priority.fates.store.beginnings import signatures_beginning
+from priority.fates.store.fates import signatures_beginning
 from priority.models import Bundle, Submission
 from staff.beginnings import beginning_in
 from staff.formatting import ago

@@ -21,6 +21,7 @@ from columns.raw_queries import fetch_one
 from priority.fates.store import bundles, cosubmitters
 from priority.fates.store.shared import bundle_of
 from priority.models import Attempt, Bundle, CoSubmitter, Submission
+from staff.beginnings import Beginning
 
 _BATCH = 2_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -304,3 +305,12 @@ def _forget(which: Q) -> int:
         held.update(bundles.with_transactions([bytes(name) for *_, name in rows]))
         bundles.forget_empty(held)
     return deleted.get("priority.Submission", 0)
+
+
+def signatures_beginning(beginning: Beginning) -> Q | None:
+    """By ranges of the signature's index; None if no signature begins so."""
+    found = None
+    for first, last in beginning.signatures:
+        within = Q(signature__gte=first, signature__lte=last)
+        found = within if found is None else found | within
+    return found
