@@ -66,6 +66,8 @@ class Selection:
 
     def __init__(self, feed: int, *, is_light: bool = False) -> None:
         self.stores_untouched = False
+        # Whether a process wants anything.
+        self.is_wanted = False
         self._feed = feed
         self._begins_light = is_light
         self._tracker = SlotTracker(is_light=is_light)
@@ -84,6 +86,7 @@ class Selection:
         self._feed += 1
         self._numbers.clear()
         self._wanted = Wanted()
+        self.is_wanted = False
         self._heard_at.clear()
         self._out.clear()
         self._tracker = SlotTracker(is_light=self._begins_light)
@@ -92,11 +95,6 @@ class Selection:
     def is_light(self) -> bool:
         """Whether only statuses and block messages are read."""
         return self._tracker.is_light
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether a process wants anything."""
-        return bool(self._wanted)
 
     @property
     def wants_contents(self) -> bool:
@@ -127,16 +125,15 @@ class Selection:
         """Whether transactions are to be taken as soon as they come: a process wants them so, or a
         slot may be announced with one.
         """
-        return self._tracker.is_waiting or self._wanted.wants_any(Kind.RECEIVED)
+        is_wanted = self.is_wanted and self._wanted.wants_any(Kind.RECEIVED)
+        return self._tracker.is_waiting or is_wanted
 
     def advance(self, now: float) -> None:
-        self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)
-        self._tracker.checks_writes = self._wanted.wants_accounts
         self._tracker.stores_untouched = self.stores_untouched
         for slot, level in self._tracker.steps(now):
             if level is Level.FINALIZED:
                 self._check_chain(slot)
-            if not self._wanted:
+            if not self.is_wanted:
                 continue
             for process, picked in self._wanted.of_slot(slot.best(), level).items():
                 self._put(process, _reached(slot, level, picked, ask=0))
@@ -174,6 +171,7 @@ class Selection:
         self._heard_at[process] = now
         self._wanted.drop(process, ask.drop)
         self._wanted.add(process, ask.add)
+        self._note_wants()
         if ask.number:
             tracker = self._tracker
             answer = Answer(
@@ -193,6 +191,12 @@ class Selection:
             self._wanted.forget(process)
             del self._heard_at[process]
             self._numbers.pop(process, None)
+            self._note_wants()
+
+    def _note_wants(self) -> None:
+        self.is_wanted = bool(self._wanted)
+        self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)
+        self._tracker.checks_writes = self._wanted.wants_accounts
 
     def send(self) -> None:
         """Raises redis.RedisError; then what was to be sent is lost."""
@@ -247,7 +251,7 @@ class Selection:
         if parent is None or slot <= self._newest:
             return  # said, or of the past: the stream catches up
         self._newest = slot
-        for process in self._wanted.of_kind(Kind.SLOTS):
+        for process in self._wanted.of_kind(Kind.SLOTS) if self.is_wanted else ():
             self._put(process, Opened(slot, parent, max(self._root, self._tracker.root)))
 
     def _update(
@@ -261,7 +265,7 @@ class Selection:
         bank: int = 0,
         slot: Slot | None = None,
     ) -> None:
-        processes = self._wanted.of_kind(Kind.UPDATES)
+        processes = self._wanted.of_kind(Kind.UPDATES) if self.is_wanted else ()
         if not processes:
             return
         stats = None
