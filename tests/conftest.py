@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
-from tests import shared, spreading
+from tests import places, shared, spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -51,7 +50,7 @@ else:
     # `make test DATABASE_URL=…`: a server on which the tests make databases of their own.
     if os.environ.get("TIDEMARK_TEST_DATABASE_URL"):
         os.environ["DATABASE_URL"] = os.environ["TIDEMARK_TEST_DATABASE_URL"]
-    os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
+    os.environ["TIDEMARK_RUN_DIR"] = places.new_run_dir()
     atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 

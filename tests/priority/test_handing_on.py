@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import cache
 from typing import Any
 
 import pytest
@@ -29,10 +30,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Ask = Callable[..., bytes]
 RawNode = Callable[[Write], OddNode]
 
-_LONG = json.dumps(["account data " * 20] * 20_000).encode()  # 5 MB
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 _HEAD = b'{"jsonrpc":"2.0","result":'
 _END = b',"id":0}'
+
+
+@cache
+def _long() -> bytes:
+    """A result of 5 MB, not a constant: each process that collects the tests would have it."""
+    return json.dumps(["account data " * 20] * 20_000).encode()
 
 
 @pytest.fixture
@@ -178,12 +184,12 @@ def test_a_batch_of_our_own_and_the_nodes_calls_is_answered_whole(
 def test_a_long_result_is_the_nodes_whatever_stands_around_it(
     raw: RawNode, front: Any, ask: Ask, before: bytes, behind: bytes
 ) -> None:
-    node = raw(plain(before + _LONG[: 3 << 20] + b'"]' + behind))
+    node = raw(plain(before + _long()[: 3 << 20] + b'"]' + behind))
     with Client(front()) as client:
         for _ in range(2):
             reply = client.send(ask("getProgramAccounts", identity="i")).reply()
             assert reply.body == (
-                b'{"jsonrpc":"2.0","id":"i","result":' + _LONG[: 3 << 20] + b'"]}'
+                b'{"jsonrpc":"2.0","id":"i","result":' + _long()[: 3 << 20] + b'"]}'
             )
     assert node.connections == 1
     assert counted() == {("getProgramAccounts", "ok")}
@@ -226,7 +232,7 @@ def test_answers_are_compressed_as_the_client_likes(
 
 
 def test_a_node_that_compresses_unasked_is_understood(raw: RawNode, front: Any, ask: Ask) -> None:
-    for value in (b'"short"', _LONG):
+    for value in (b'"short"', _long()):
         packed = gzip.compress(_HEAD + value + _END, 1)
         raw(plain(packed, b"200 OK\r\nContent-Encoding: gzip"))
         with Client(front()) as client:
@@ -237,10 +243,10 @@ def test_a_node_that_compresses_unasked_is_understood(raw: RawNode, front: Any, 
 def test_old_clients_get_a_long_result_until_the_end_of_the_connection(
     raw: RawNode, front: Any, ask: Ask
 ) -> None:
-    raw(plain(_HEAD + _LONG + _END))
+    raw(plain(_HEAD + _long() + _END))
     with Client(front()) as client:
         reply = client.send(ask("getProgramAccounts", version="1.0")).reply()
-        assert reply.json["result"] == json.loads(_LONG)
+        assert reply.json["result"] == json.loads(_long())
 
 
 def test_a_long_answer_is_read_no_faster_than_its_client_does(
@@ -274,30 +280,30 @@ def test_a_long_answer_is_read_no_faster_than_its_client_does(
 
 def cut(connection: socket.socket, _body: bytes) -> None:
     """Half of what the head says."""
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6000000\r\n\r\n" + _HEAD + _LONG)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6000000\r\n\r\n" + _HEAD + _long())
     connection.close()
 
 
 def cut_chunk(connection: socket.socket, _body: bytes) -> None:
     """No last chunk, though all of the JSON."""
-    connection.sendall(_CHUNKED + chunk(_HEAD + _LONG + _END))
+    connection.sendall(_CHUNKED + chunk(_HEAD + _long() + _END))
     connection.close()
 
 
 def cut_json(connection: socket.socket, _body: bytes) -> None:
     """HTTP's end before JSON's."""
-    connection.sendall(_CHUNKED + chunk(_HEAD + _LONG) + b"0\r\n\r\n")
+    connection.sendall(_CHUNKED + chunk(_HEAD + _long()) + b"0\r\n\r\n")
 
 
 def cut_until_close(connection: socket.socket, _body: bytes) -> None:
     """As long as the connection lasts, which is not long enough."""
-    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + _HEAD + _LONG[:-100])
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + _HEAD + _long()[:-100])
     connection.close()
 
 
 def nonsense(connection: socket.socket, _body: bytes) -> None:
     """A chunk that is none."""
-    connection.sendall(_CHUNKED + chunk(_HEAD + _LONG) + b"zz\r\n")
+    connection.sendall(_CHUNKED + chunk(_HEAD + _long()) + b"zz\r\n")
     connection.recv(1)
 
 

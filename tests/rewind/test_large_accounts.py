@@ -2,6 +2,7 @@
 
 import base64
 import random
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -16,18 +17,23 @@ from tests.rewind.sealed_forms import Form, move, seal, use_folder
 pytestmark = pytest.mark.usefixtures("empty_redis")
 MOST = 10 * 1024 * 1024
 LARGE, OTHER = key(1), key(2)
-RANDOM = random.Random(1).randbytes(MOST)
+
+
+@cache
+def random_bytes() -> bytes:
+    """Not a constant: each process that collects the tests would have it."""
+    return random.Random(1).randbytes(MOST)
 
 
 def states() -> dict[int, tuple[bytes | None, bytes | None]]:
     """What the two accounts are at the end of each slot."""
-    last = RANDOM[:-1] + b"\0"
+    last = random_bytes()[:-1] + b"\0"
     return {
-        10: (RANDOM, None),
+        10: (random_bytes(), None),
         11: (last, bytes(MOST)),
         12: (last[: MOST - 5], bytes(MOST)),
         13: (b"", bytes(MOST)),
-        14: (RANDOM, bytes(MOST)),
+        14: (random_bytes(), bytes(MOST)),
         15: (None, bytes(MOST)),
     }
 
@@ -110,4 +116,4 @@ def test_several_are_cut(rpc: Rpc, archived: None) -> None:
     part = {"slot": 11, "dataSlice": {"offset": MOST - 2, "length": 5}}
     found = rpc("/rewind", "getMultipleAccounts", pair, part)["result"]
     ends = [base64.b64decode(each["data"][0]) for each in found["value"]]
-    assert ends == [RANDOM[-2:-1] + b"\0", bytes(2)]
+    assert ends == [random_bytes()[-2:-1] + b"\0", bytes(2)]
