@@ -55,6 +55,7 @@ _TOGETHER = {
             "python",
             "web3js",
             "readme",
+            "replay_samples",
             "localnet_npm",
             "localnet_python",
             "simulate_bundle",

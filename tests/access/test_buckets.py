@@ -107,7 +107,15 @@ def test_keyless_callers_share_a_quotas_bucket_but_not_their_requests() -> None:
     assert {one.quota for one in taken} == {"tip_fetches"}
 
 
-@pytest.mark.parametrize(("rate", "burst"), [(50, 20), (100, 40), (200, 200), (2000, 500)])
+@pytest.mark.parametrize(
+    ("rate", "burst"),
+    [
+        (50, 20),
+        pytest.param(100, 40, marks=pytest.mark.soak),
+        pytest.param(200, 200, marks=pytest.mark.soak),
+        (2000, 500),
+    ],
+)
 def test_two_hundred_racing_threads_never_get_more_than_the_limit(rate: int, burst: int) -> None:
     raced = plan(rate, burst)
     started = time.monotonic()

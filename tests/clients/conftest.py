@@ -63,10 +63,10 @@ def followed(request: pytest.FixtureRequest) -> Service:
     return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="module", params=[4, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.fixture(scope="module")
 def history(request: pytest.FixtureRequest) -> History:
-    """A service with this many rounds of some hundred mixed transactions; its audit replays all
-    of them. Its tests run in the order of their files (tests/spreading.py): the last one cuts the
+    """A service with twelve rounds of some hundred mixed transactions; its audit replays all of
+    them. Its tests run in the order of their files (tests/spreading.py): the last one cuts the
     archive.
     """
 
@@ -74,7 +74,7 @@ def history(request: pytest.FixtureRequest) -> History:
         # What the service does for a slot costs more than most of these tests ask of it.
         slower = {**SETTINGS, "LOCALNET_SLOT_MS": "150"}
         with running_service(**slower, REPLAY_AUDIT_PERMILLE="1000") as service:
-            yield made_history(service, rounds=request.param)
+            yield made_history(service)
 
     return shared.value_of(request, make)
 

@@ -41,7 +41,6 @@ class History:
     localnet: Localnet
     wallets: list[Pubkey]
     airdrops: list[str]
-    rounds: int
     taken: list[Planned] = field(default_factory=list)
     lost: list[Planned] = field(default_factory=list)
     first: int = 0
@@ -62,8 +61,8 @@ def given_to_the_lander(service: Service, localnet: Localnet, last: int) -> list
     return [each["signature"] for each in found if each["slot"] <= last]
 
 
-def made(service: Service, *, rounds: int) -> History:
-    """Sends so many rounds of them, and waits until all that they did is archived."""
+def made(service: Service) -> History:
+    """Sends twelve rounds of them, and waits until all that they did is archived."""
     localnet, pen = localnet_of(service), Pen(seed=3)
     until(lambda: localnet.answer("getHealth").get("result") == "ok", "localnet healthy")
     until(lambda: archived_to(service) >= 0, "a slot archived")
@@ -72,12 +71,12 @@ def made(service: Service, *, rounds: int) -> History:
     requests = [("requestAirdrop", str(key), 10_000 * SOL) for key in mixture.wallets]
     airdrops = of_localnet(localnet, requests)
     landed(localnet, airdrops)
-    history = History(service, localnet, mixture.wallets, airdrops, rounds)
+    history = History(service, localnet, mixture.wallets, airdrops)
     opening = mixture.opening(moment_of(localnet, []))
     of_localnet(localnet, sending(opening))
     landed(localnet, [each.signature for each in opening])
     history.taken += opening
-    for number in range(rounds):
+    for number in range(12):
         if number in (3, 7):
             localnet.call("setFaults", {"forkSlots": 2, "skipSlots": 1})
         play_round(history, mixture, pen, number)

@@ -9,18 +9,20 @@ from tests.clients.chain_endpoints import of_localnet, of_service, statuses
 from tests.clients.mixed_history import VERSION_0, History, signatures_of
 from tests.clients.stored_changes import Written, archived_slots, stored_changes, wanted_changes
 
+pytestmark = pytest.mark.soak
+
 SYSVARS = "Sysvar1111111111111111111111111111111111111"
 
 
 def test_each_transaction_came_to_what_was_planned(history: History) -> None:
-    assert len(set(history.signatures)) == len(history.signatures) >= 90 * history.rounds
+    assert len(set(history.signatures)) == len(history.signatures) >= 1_080
     found = statuses(history.localnet, [each.signature for each in history.taken])
     for planned, status in zip(history.taken, found, strict=True):
         assert status is not None and status["err"] == planned.err, planned.kind
     lost = statuses(history.localnet, [each.signature for each in history.lost])
     assert lost == [None] * len(lost)
     kinds = Counter(each.kind for each in history.taken)
-    assert len(kinds) >= 35 and min(kinds.values()) >= min(8, history.rounds - 2), kinds
+    assert len(kinds) >= 35 and min(kinds.values()) >= 8, kinds
     in_blocks = Counter(each for block in history.blocks.values() for each in signatures_of(block))
     assert in_blocks == Counter(history.signatures)
 

@@ -4,10 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from tests.clients.chain_endpoints import of_service
 from tests.clients.mixed_history import History
 from tests.clients.planned import Planned
 from tests.localnet.wallets import encoded
+
+pytestmark = pytest.mark.soak
 
 
 def simulated(history: History, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:

@@ -33,6 +33,8 @@ from tests.clients.service import ROOT, Service
 from tests.reference.conforming import Conforming
 from tests.reference.method_samples import method_samples
 
+pytestmark = pytest.mark.soak
+
 # What the examples write: they come first, and the others ask about it.
 SENDING = [
     ("/priority", "sendTransaction"),

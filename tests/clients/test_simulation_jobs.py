@@ -6,6 +6,7 @@ import urllib.request
 from typing import Any
 
 import psycopg
+import pytest
 
 from embedded.addresses import embedded_addresses
 from tests.clients.chain_endpoints import of_service, until
@@ -13,6 +14,8 @@ from tests.clients.mixed_history import History
 from tests.clients.service import Service
 from tests.localnet.wallets import encoded
 from tests.patience import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.soak
 
 
 def answer(service: Service, method: str, *params: Any, tier: str = "epic") -> dict[str, Any]:

@@ -3,11 +3,14 @@
 from collections import Counter
 
 import psycopg
+import pytest
 
 from embedded.addresses import embedded_addresses
 from tests.clients.mixed_history import History
 from tests.clients.test_replay_all import simulated
 from tests.localnet.wallets import encoded
+
+pytestmark = pytest.mark.soak
 
 
 def test_an_archive_without_its_beginning_asks_the_node(history: History) -> None:

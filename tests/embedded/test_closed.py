@@ -197,7 +197,14 @@ def make_trusting(run_dir: Path) -> None:
     (run_dir / "servers_secret").unlink()
 
 
-@pytest.mark.parametrize("lost", ["everything", "the secret", "the lock"])
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "everything",
+        pytest.param("the secret", marks=pytest.mark.soak),
+        pytest.param("the lock", marks=pytest.mark.soak),
+    ],
+)
 def test_data_of_versions_that_trusted_everybody_is_kept_and_closed(
     used_run_dir: Path, lost: str
 ) -> None:

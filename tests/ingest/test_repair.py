@@ -42,7 +42,13 @@ def whole_chain(localnet: Localnet, following: Following) -> None:
     is_localnets_chain(localnet)
 
 
-@pytest.mark.parametrize("last_writes", [False, True], ids=["every write", "last writes"])
+@pytest.mark.parametrize(
+    "last_writes",
+    [
+        pytest.param(False, id="every write"),
+        pytest.param(True, id="last writes", marks=pytest.mark.soak),
+    ],
+)
 def test_loss_that_a_replay_of_150_slots_makes_good(localnet: Localnet, last_writes: bool) -> None:
     localnet.call("setFaults", {"replaySlots": 150, "replayLastWrites": last_writes})
     with worker(), follower(localnet.geyser_url, localnet.url) as following:

@@ -117,6 +117,7 @@ def owned(customer: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.soak
 def test_each_form_changes_rows_for_whom_it_is(
     ada: Any,
     eve: Any,

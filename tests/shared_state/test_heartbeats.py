@@ -117,7 +117,9 @@ _WORKER = [*_CELERY, "worker", "--pool", "solo", "--queues", "of-this-test"]
     ("kind", "command"),
     [
         ("ingest", [*_WORKER, "--hostname", "ingest@%h"]),
-        ("beat", [*_CELERY, "beat", "--pidfile=", "--schedule={}"]),
+        pytest.param(
+            "beat", [*_CELERY, "beat", "--pidfile=", "--schedule={}"], marks=pytest.mark.soak
+        ),
         ("web", ["manage.py", "serve", "--host", "127.0.0.1", "--port", "0", "--workers", "2"]),
     ],
 )

@@ -16,9 +16,9 @@ from tests.staff.deeds import Deed, pages_and_deeds
 from tests.staff.rights import DEEDS, PAGES, WITHOUT_ROWS
 
 _WHO = ("nobody", "customer", *Role)  # each may do what those before it may
-# People, keys and customers in `make test`, everything else in `make soak`.
+pytestmark = pytest.mark.soak
+# People, keys and customers, and everything else.
 _PLACES = ("people", "service")
-_MARKS = {"service": pytest.mark.soak}
 
 
 def _is_at(route: str, place: str) -> bool:
@@ -53,7 +53,7 @@ def _is_away(answer: Any) -> bool:
     return to_sign_in or answer.status_code in (401, 403, 404)
 
 
-@pytest.mark.parametrize("place", [pytest.param(p, marks=_MARKS.get(p, ())) for p in _PLACES])
+@pytest.mark.parametrize("place", _PLACES)
 def test_each_page_and_each_deed_is_for_whom_the_table_says(
     people: dict[str, Client],
     issue: Callable[..., Any],
