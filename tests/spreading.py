@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-# Twice the processors that it is made for: the suite waits as much as it works.
-WORKERS = 4
+# The suite is made for two processors, and waits more than it works.
+WORKERS = 5
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
