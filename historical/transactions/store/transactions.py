@@ -280,10 +280,13 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     """The transactions at (slot, position), in the order of the places."""
     if is_clustered():
         return [row for _, row in apart.listed(places)]
-    return [
-        ListedRow(*found, err or None, _given(memo), None if time == "null" else int(time))
-        for *found, err, memo, time in zip(*complete(listed_columns(places)), strict=True)
-    ]
+    found = []
+    columns = complete(listed_columns(places))
+    for slot, position, signature, err, memo, time in zip(*columns, strict=True):
+        block_time = None if time == "null" else int(time)
+        row = ListedRow(slot, position, signature, err or None, _given(memo), block_time)
+        found.append(row)
+    return found
 
 
 async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
