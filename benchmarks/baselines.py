@@ -38,7 +38,7 @@ def imports() -> None:
     """Accounts a second of an import, and what the sum adds to its CPU."""
     from django.db import transaction
 
-    from chain.lattice import LatticeHash, account_lattice
+    from chain.lattice import LatticeHash, lattice_of
     from rewind.baselines.services.baseline import record_snapshot
     from rewind.baselines.store.snapshots import Staged, Staging
 
@@ -73,7 +73,7 @@ def imports() -> None:
         for title, states in (("newest", staging.states), ("superseded", staging.superseded)):
             clock, count, total = time.perf_counter(), 0, LatticeHash()
             for state in states():
-                total.add(account_lattice(*state[:3], state.data, executable=state.executable))
+                total.add(lattice_of(state))
                 count += 1
             took = time.perf_counter() - clock
             print(

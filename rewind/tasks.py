@@ -20,10 +20,10 @@ from rewind.replay.services import audit
 from rewind.replay.services.replays import keeping
 from rewind.sealed.services import moving, sealing, segments
 from rewind.sealed.services.sealed_life import ARCHIVE
-from rewind.sealed.store.object_store import StoreFault
 from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call
+from upstream.object_store import StoreFault
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,7 @@ import msgspec
 from chain.block_json import json_text
 from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58encode
-from chain.explained.programs import MEMOS
-from chain.transactions import Wire
+from chain.memos import memo_of
 from historical.blocks.bodies import SIGNATURES
 from historical.transactions.outcomes import err_of
 
@@ -34,6 +33,7 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     wire = record.decoded
     keys = [b58encode(key) for key in wire.account_keys]
     other_signatures = [b58encode(each) for each in wire.signatures[1:]]
+    memo = memo_of(wire)
     text = json_text(wire, keys, other_signatures, record.meta, form)
     if text.count(SIGNATURES) != 1:
         raise ValueError("meta: a list named `signatures` is not a member of a status meta")
@@ -42,19 +42,6 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
         signature=wire.signatures[0],
         version=wire.version_number,
         err=err_of(record.meta),
-        memo=_memo(wire, keys),
+        memo=None if memo is None else _encode(memo).decode(),
         addresses=record.account_keys,
     )
-
-
-def _memo(wire: Wire, keys: list[str]) -> str | None:
-    """The memos of the top-level instructions, as the standard node's lists show them."""
-    memos = []
-    for program, _, data in wire.instructions:
-        if program < len(keys) and keys[program] in MEMOS:
-            try:
-                text = data.decode()
-            except UnicodeDecodeError:
-                text = "(unparseable)"
-            memos.append(f"[{len(data)}] {text}")
-    return _encode("; ".join(memos)).decode() if memos else None

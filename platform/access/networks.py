@@ -1,8 +1,9 @@
 """CIDR texts → networks."""
 
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 
 from access.callers import Network
+from webserver.address_groups import read_address
 
 
 def read_network(text: str) -> Network:
@@ -11,24 +12,18 @@ def read_network(text: str) -> Network:
 
 
 def contains(networks: tuple[Network, ...], address: str) -> bool:
-    """Is the address in one of the networks? An IPv4 address written as IPv6 counts as IPv4."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return False
-    if found.version == 6 and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return any(found.version == network.version and found in network for network in networks)
+    """Is the address in one of the networks?"""
+    found = read_address(address)
+    return found is not None and any(
+        found.version == network.version and found in network for network in networks
+    )
 
 
 def shown_network(address: str) -> str:
     """Where a call came from, without the host: 203.0.113.0/24, 2001:db8:1234::/48; "" if the
     server does not know the address.
     """
-    try:
-        found = ip_address(address)
-    except ValueError:
+    found = read_address(address)
+    if found is None:
         return ""
-    if found.version == 6 and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
     return str(ip_network(f"{found}/{24 if found.version == 4 else 48}", strict=False))

@@ -1,6 +1,5 @@
 """The catalogue's meaning and advice of an error, by its reason, for pages."""
 
-from collections.abc import Iterator
 from functools import cache
 from inspect import getdoc
 
@@ -22,18 +21,8 @@ def meaning(reason: str) -> str:
 
 @cache
 def _meanings() -> dict[str, str]:
-    return {
-        str(kind.reason): _first_paragraph(getdoc(kind) or "")
-        for kind in _kinds(RpcError)
-        if "reason" in vars(kind) and "abstract" not in vars(kind)
-    }
+    return {str(kind.reason): _first_paragraph(getdoc(kind) or "") for kind in RpcError.kinds()}
 
 
 def _first_paragraph(text: str) -> str:
     return " ".join(text.split("\n\n")[0].replace("`", "").split())
-
-
-def _kinds(kind: type[RpcError]) -> Iterator[type[RpcError]]:
-    for child in kind.__subclasses__():
-        yield child
-        yield from _kinds(child)

@@ -2,17 +2,17 @@
 
 import ipaddress
 import socket
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from alerts.errors import BadAddress
+from upstream.http import errors, requests
 from upstream.http.client import Place
+from upstream.http.requests import Address
 from upstream.networks import behind, is_public
 
 MOST_CHARACTERS = 500
-_PORTS = {"http": 80, "https": 443}
 # Never allowed. Cloud instances read their credentials from metadata services; two of these are
 # outside every reserved network, or inside one that a private installation uses.
 _NEVER = {
@@ -37,17 +37,7 @@ _LOCAL_TRANSLATION = ipaddress.IPv6Network("64:ff9b:1::/48")
 _TEREDO = ipaddress.IPv6Network("2001::/32")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The parts of a URL that a request needs; the host in ASCII."""
-
-    tls: bool
-    host: str
-    port: int
-    path: str
-
-
-def read_url(url: str) -> Target:
+def read_url(url: str) -> Address:
     """The parts of an http or https URL. Raises BadAddress; its text repeats no credentials."""
     if len(url) > MOST_CHARACTERS:
         raise BadAddress(f"The URL is longer than {MOST_CHARACTERS} characters")
@@ -55,18 +45,21 @@ def read_url(url: str) -> Target:
         raise BadAddress("The URL is empty or has a blank in it: write https://host/path")
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        port = parts.port
     except ValueError:
         raise BadAddress("Not a URL: its host or port cannot be read") from None
-    if parts.scheme not in _PORTS:
+    if parts.scheme not in ("http", "https"):
         raise BadAddress("The URL has to begin with https:// or http://")
     if parts.username is not None or parts.password is not None:
         raise BadAddress("A user name or password in the URL is not sent: leave it out")
     if "\\" in parts.netloc or port == 0:
         raise BadAddress("Not a URL: its host or port cannot be read")
-    query = f"?{parts.query}" if parts.query else ""
-    path = quote(f"{parts.path or '/'}{query}", safe="/%:@!$&'()*+,;=~-._?[]")
-    return Target(parts.scheme == "https", _ascii(host), port or _PORTS[parts.scheme], path)
+    if not parts.hostname:
+        raise BadAddress("The URL names no host: write https://host/path")
+    try:
+        return requests.read_url(url)
+    except errors.BadAddress:
+        raise BadAddress("The URL's host is not a valid host name") from None
 
 
 def host_of(url: str) -> str:
@@ -91,7 +84,7 @@ def check_url(url: str, *, private_allowed: bool) -> None:
     _checked(target.host, found, private_allowed=private_allowed)
 
 
-def resolve(target: Target, *, private_allowed: bool) -> list[Place]:
+def resolve(target: Address, *, private_allowed: bool) -> list[Place]:
     """The addresses of the host. Raises BadAddress if any of them is not allowed, and OSError
     (gaierror) if the name is not found.
     """
@@ -156,14 +149,3 @@ def _embedded_by_rfc_6052(number: int) -> list[IPv4Address]:
     found = [IPv4Address(number & 0xFFFFFFFF)]
     found += [IPv4Address(joined >> 88 - prefix & 0xFFFFFFFF) for prefix in (64, 56, 48)]
     return [each for each in found if each.packed[0]]  # 0.x.x.x are the zeros around it
-
-
-def _ascii(host: str) -> str:
-    if not host:
-        raise BadAddress("The URL names no host: write https://host/path")
-    if ":" in host:  # IPv6, validated by urlsplit
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        raise BadAddress("The URL's host is not a valid host name") from None

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from alerts.addresses import Target, read_url, resolve
+from alerts.addresses import read_url, resolve
 from alerts.errors import BadAddress
 from upstream.http.client import Connection
 from upstream.http.errors import BadAnswer, NotConnected
-from upstream.http.requests import request_bytes
+from upstream.http.requests import Address, request_bytes
 
 TIMEOUT_SECONDS = 10.0
 KEPT_CHARACTERS = 500
@@ -61,7 +61,9 @@ class Poster:
         try:
             target = read_url(self._url)
             always = {"Host": _host(target), "Accept-Encoding": "identity"}
-            request = request_bytes(target.path, {**always, **headers}, body)
+            request = request_bytes(
+                f"{target.path or '/'}{target.query}", {**always, **headers}, body
+            )
             deadline = began + self._timeout
             if self._connection is not None and self._connection.is_silent:
                 # The receiver may close it just as we write: then over a new one, once.
@@ -85,7 +87,7 @@ class Poster:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def _opened(self, target: Target, deadline: float) -> Connection:
+    def _opened(self, target: Address, deadline: float) -> Connection:
         return Connection.open(
             resolve(target, private_allowed=self._private_allowed),
             deadline=deadline,
@@ -123,7 +125,7 @@ def post(
         return poster.post(body, headers)
 
 
-def _host(target: Target) -> str:
+def _host(target: Address) -> str:
     host = f"[{target.host}]" if ":" in target.host else target.host
     return host if target.port == (443 if target.tls else 80) else f"{host}:{target.port}"
 
@@ -142,7 +144,7 @@ def _problem(status: int) -> str:
     return f"answered {status}, not 2xx"
 
 
-def _describe(error: Exception, target: Target) -> str:
+def _describe(error: Exception, target: Address) -> str:
     where = f"{target.host} port {target.port}"
     if isinstance(error, ConnectionRefusedError):
         return f"connection refused by {where}"

@@ -9,7 +9,7 @@ validators vote for it. Written from the SIMD and from Agave's `runtime/src/bank
 import hashlib
 import struct
 from collections.abc import Iterable
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from blake3 import blake3
@@ -21,6 +21,21 @@ _LANES = np.dtype("<u2")
 _LAMPORTS = struct.Struct("<Q")
 _EXECUTABLE = (b"\0", b"\1")
 _ZERO = bytes(LATTICE_BYTES)
+
+
+class AccountState(Protocol):
+    """What of an account its hash covers."""
+
+    @property
+    def pubkey(self) -> bytes: ...
+    @property
+    def lamports(self) -> int: ...
+    @property
+    def owner(self) -> bytes: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def executable(self) -> bool: ...
 
 
 def account_lattice(
@@ -35,8 +50,8 @@ def account_lattice(
     return hasher.digest(length=LATTICE_BYTES)
 
 
-def lattice_of(account: AccountWrite) -> bytes:
-    """The same of an account as a stream or a snapshot brings it."""
+def lattice_of(account: AccountState) -> bytes:
+    """The same of a whole account."""
     return account_lattice(
         account.pubkey,
         account.lamports,

@@ -1,6 +1,6 @@
 """A transaction in the standard node's JSON (encoding `json`), from and to its wire parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -23,6 +23,18 @@ _U8_MAX = 0xFF
 _U32_MAX = 0xFFFF_FFFF
 # Base58 is quadratic to read; no instruction of a 4 KiB transaction comes near this.
 _LONGEST_DATA = 16_384
+
+
+def all_keys(entry: Mapping[str, Any]) -> list[str]:
+    """The keys that a transaction names, then those that it looked up: writable, then read-only.
+    The entry is as getTransaction returns it in the encoding `json`.
+    """
+    loaded = (entry.get("meta") or {}).get("loadedAddresses") or {}
+    return [
+        *entry["transaction"]["message"]["accountKeys"],
+        *(loaded.get("writable") or ()),
+        *(loaded.get("readonly") or ()),
+    ]
 
 
 def wire_from_json(transaction: Any, version: Version | None) -> Wire:

@@ -11,11 +11,11 @@ from config.pages.server_error import server_error
 from config.pages.status import status_feed, status_json, status_page
 from config.staff_pages.find import find
 from config.staff_pages.home import fix_now, live, live_charts
-from gateway.sign_in import limited_sign_in
+from gateway.sign_in import limited_leading, limited_sign_in
 from priority.urls import FATES_POLICY, SOCKETS_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
 from staff.views.own_password import change_password
-from staff.views.provider import by_provider, provider_callback, provider_sign_out
+from staff.views.provider import ADMIN, begin, end, finish
 from staff.views.sign_in import enter_code, sign_in, sign_out
 from staff.views.two_factor import two_factor
 from subscriptions.fates import FateSocket
@@ -24,8 +24,6 @@ from subscriptions.views import SubscriptionSocket
 admin.autodiscover()
 
 handler500 = server_error
-
-_led = partial(limited_sign_in, methods=("GET", "HEAD"))
 
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=SOCKETS_POLICY))),
@@ -43,9 +41,15 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", limited_sign_in(sign_in)),
     path("admin/login/code/", limited_sign_in(enter_code), name="staff_code"),
-    path("admin/login/provider/", _led(by_provider), name="staff_provider"),
-    path("admin/login/provider/callback/", provider_callback, name="staff_callback"),
-    path("admin/login/provider/sign-out/", _led(provider_sign_out), name="staff_provider_out"),
+    path(
+        "admin/login/provider/", limited_leading(partial(begin, area=ADMIN)), name="staff_provider"
+    ),
+    path("admin/login/provider/callback/", partial(finish, area=ADMIN), name="staff_callback"),
+    path(
+        "admin/login/provider/sign-out/",
+        limited_leading(partial(end, area=ADMIN)),
+        name="staff_provider_out",
+    ),
     path("admin/logout/", sign_out),
     path(
         "admin/two-factor/",

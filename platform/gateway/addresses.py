@@ -2,13 +2,13 @@
 
 import re
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
 
 from access.networks import contains
 from gateway.refusals import ForwardedAddressUnreadable
+from webserver import address_groups
 
 # `192.0.2.6:1234`, `[2001:db8::5]:443` and `[2001:db8::5]`: Azure's and others' form.
 _WITH_PORT = re.compile(r"(?:([0-9.]+)|\[([0-9A-Fa-f.]*:[^\]]*)\])(?::[0-9]{1,5})?")
@@ -46,13 +46,8 @@ def read_address(text: str) -> str | None:
     match = _WITH_PORT.fullmatch(text)
     if match is not None:
         text = match[1] or match[2]
-    try:
-        found = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    if found.version == 6 and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return str(found)
+    found = address_groups.read_address(text.partition("%")[0])
+    return None if found is None else str(found)
 
 
 @lru_cache(maxsize=4096)

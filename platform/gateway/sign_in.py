@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
 
 from access import windows
 from access.callers import Quota
@@ -39,10 +40,15 @@ def limited_sign_in(view: View, *, methods: Collection[str] = ("POST",)) -> View
                 seconds = taken.retry_seconds
                 response = render(request, "429.html", {"seconds": seconds}, status=429)
                 response.headers["Retry-After"] = str(seconds)
+                add_never_cache_headers(response)
                 return response
         return view(request, *args, **kwargs)
 
     return limited
+
+
+# A page that leads to the sign-in provider.
+limited_leading = functools.partial(limited_sign_in, methods=("GET", "HEAD"))
 
 
 def _accounts(request: HttpRequest) -> set[str]:

@@ -51,7 +51,7 @@ class Call:
         self._has_headers = False
         self._status: GrpcStatus | None = None
         self._has_status = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self._taken = asyncio.Event()  # for a moment, when what was sent is taken
 
     @property
     def waiting(self) -> int:
@@ -153,9 +153,7 @@ class Call:
     async def drained(self) -> None:
         """Returns when the client has taken what was sent, or is gone."""
         while self._chunks and not self.is_ended:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
+            await self._taken.wait()
 
     # --- for the connection -----------------------------------------------------------------------
 
@@ -229,10 +227,8 @@ class Call:
         self._connection.push(self)
 
     def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._taken.set()
+        self._taken.clear()
 
 
 def joined_headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

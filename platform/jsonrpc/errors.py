@@ -1,6 +1,6 @@
 """RpcError and the five standard errors of JSON-RPC."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 
@@ -21,6 +21,14 @@ class RpcError(Exception):
         self.message = message or self.text
         super().__init__(self.message)
         self.data = {"reason": self.reason, **(data or {})}
+
+    @classmethod
+    def kinds(cls) -> "Iterator[type[RpcError]]":
+        """The classes below it that are raised, of the modules that are loaded."""
+        for child in cls.__subclasses__():
+            if "reason" in vars(child) and "abstract" not in vars(child):
+                yield child
+            yield from child.kinds()
 
     def as_object(self) -> dict[str, Any]:
         """The `error` member of the answer: `{code, message, data}`."""

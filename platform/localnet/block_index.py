@@ -5,9 +5,9 @@ from typing import NamedTuple
 import msgspec
 
 from chain.blocks import TransactionRecord
-from chain.encodings import b58decode, b58encode
-from chain.explained.programs import MEMOS
-from chain.transactions import Wire, decode_wire
+from chain.encodings import b58decode
+from chain.memos import memo_of
+from chain.transactions import decode_wire
 
 
 class IndexedTransaction(NamedTuple):
@@ -29,20 +29,6 @@ def indexed(record: TransactionRecord) -> IndexedTransaction:
     return IndexedTransaction(
         signature=wire.signatures[0],
         err=None if err is None else msgspec.json.encode(err),
-        memo=_memo(wire),
+        memo=memo_of(wire),
         addresses=[*wire.account_keys, *more],
     )
-
-
-def _memo(wire: Wire) -> str | None:
-    memos = []
-    for program, _, data in wire.instructions:
-        if program < len(wire.account_keys):
-            if b58encode(wire.account_keys[program]) not in MEMOS:
-                continue
-            try:
-                text = data.decode()
-            except UnicodeDecodeError:
-                text = "(unparseable)"
-            memos.append(f"[{len(data)}] {text}")
-    return "; ".join(memos) if memos else None

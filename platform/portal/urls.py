@@ -1,7 +1,11 @@
 """The portal's paths, below /portal/."""
 
+from functools import partial
+
 from django.urls import path
 
+from gateway.sign_in import limited_leading
+from portal.services.provider_members import member_user
 from portal.views import (
     account,
     alert_address,
@@ -19,15 +23,24 @@ from portal.views import (
     usage,
     webhooks,
 )
+from staff.views.provider import Area, begin, end, finish
+
+_PORTAL = Area(
+    "portal:sign_in", "portal:provider_callback", "portal:code", "portal:overview", member_user
+)
 
 app_name = "portal"
 urlpatterns = [
     path("", overview.overview, name="overview"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/code/", sign_in.code, name="code"),
-    path("sign-in/provider/", sign_in.by_provider, name="by_provider"),
-    path("sign-in/provider/callback/", sign_in.provider_callback, name="provider_callback"),
-    path("sign-in/provider/sign-out/", sign_in.provider_sign_out, name="provider_sign_out"),
+    path("sign-in/provider/", limited_leading(partial(begin, area=_PORTAL)), name="by_provider"),
+    path("sign-in/provider/callback/", partial(finish, area=_PORTAL), name="provider_callback"),
+    path(
+        "sign-in/provider/sign-out/",
+        limited_leading(partial(end, area=_PORTAL)),
+        name="provider_sign_out",
+    ),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("password/", sign_in.forgotten, name="forgotten"),
     path("password/<str:token>/", sign_in.new_password, name="new_password"),

@@ -1,7 +1,5 @@
 """All error reasons, collected from the error classes."""
 
-from collections.abc import Iterator
-
 from django.urls import get_resolver
 
 from jsonrpc.errors import RpcError
@@ -19,7 +17,7 @@ _COMMON = {
 def errors() -> list[type[RpcError]]:
     """All concrete error classes, sorted by reason; a reason may have several classes."""
     get_resolver().url_patterns  # noqa: B018  (loads every area's errors)
-    kinds = (kind for kind in _kinds() if "reason" in vars(kind) and "abstract" not in vars(kind))
+    kinds = (kind for kind in RpcError.kinds() if not kind.__module__.startswith("tests"))
     return sorted(kinds, key=lambda kind: (kind.reason, kind.__module__, kind.__qualname__))
 
 
@@ -32,10 +30,3 @@ def http_status(kind: type[RpcError]) -> int:
     """The HTTP status of the error; 200 for errors of a single JSON-RPC call."""
     status: int = getattr(kind, "status", 200)
     return status
-
-
-def _kinds(kind: type[RpcError] = RpcError) -> Iterator[type[RpcError]]:
-    for child in kind.__subclasses__():
-        if not child.__module__.startswith("tests"):
-            yield child
-            yield from _kinds(child)

@@ -12,9 +12,8 @@ from django.utils.safestring import SafeString
 from sealed.damage import Damage
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, grouped, size_of, slot_range
-from staff.parsing import id_in, slot_in
-from staff.read_only import LongListAdmin, ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped, size_of
+from staff.read_only import LongListAdmin, SlotRangeAdmin
 
 State = Damage.State
 _STATES = {
@@ -35,22 +34,6 @@ def bytes_of(number: int) -> SafeString:
     return format_html(
         '<span class="tm-nowrap" title="{} bytes">{}</span>', grouped(number), size_of(number)
     )
-
-
-class SlotRangeAdmin(ReadOnlyAdmin):
-    """Rows from `first_slot` to `last_slot`, found by a slot."""
-
-    search_fields = ("first_slot",)  # by `condition`
-    search_help_text = "A slot"
-
-    def condition(self, text: str) -> Q | None:
-        slot = slot_in(text)
-        return None if slot is None else Q(first_slot__lte=slot, last_slot__gte=slot)
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        return None if id_in(object_id) is None else super().get_object(request, object_id)
-
-    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
 
 
 class SealedAdmin(SlotRangeAdmin):

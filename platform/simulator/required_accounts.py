@@ -74,9 +74,14 @@ def mint_keys(
     outcome's token balances.
     """
     named = {key for transaction in transactions for key in _keys(transaction, accounts)}
-    held = (accounts.get(key) for key in named)
+    return mints_of(named, accounts) - named
+
+
+def mints_of(keys: Iterable[Pubkey], accounts: Mapping[Pubkey, Account | None]) -> set[Pubkey]:
+    """The mints of those that are token accounts."""
+    held = (accounts.get(key) for key in keys)
     mints = {held_mint(account) for account in held if account is not None}
-    return {mint for mint in mints if mint is not None} - named
+    return {mint for mint in mints if mint is not None}
 
 
 def _keys(

@@ -15,6 +15,7 @@ from django.utils import timezone
 from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.queries import execute
 from staff.models import AuditEntry
+from webserver.address_groups import read_address
 
 
 def record(
@@ -87,12 +88,8 @@ def digest_of(before: bytes, entry: AuditEntry) -> bytes:
 def _address(request: HttpRequest) -> str | None:
     """The client's address behind trusted proxies, else the peer's."""
     given = getattr(request, "client_address", "") or request.META.get("REMOTE_ADDR") or ""
-    try:
-        found = ip_address(given.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = found.ipv4_mapped if found.version == 6 else None
-    return str(mapped or found)
+    found = read_address(given.partition("%")[0])
+    return None if found is None else str(found)
 
 
 def _text(value: Any, most: int | None = None) -> str:

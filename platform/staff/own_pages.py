@@ -5,20 +5,22 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from staff.pages import StaffAdmin
 
 
 class OwnPage(NamedTuple):
-    """A page at `route` below the list, by the name of its URL. Without a permission it is for
-    users who may view the model.
+    """A page at `route` below the list, by the name of its URL: `view` is called with the admin,
+    the request, and what the route has. Without a permission it is for users who may view the
+    model.
     """
 
     route: str
     name: str
-    view: Callable[[Any, HttpRequest], HttpResponse]
+    view: Callable[..., HttpResponseBase]
     permission: str = ""
 
 
@@ -40,9 +42,9 @@ class PagesAdmin(StaffAdmin):
         ]
         return [*pages, *buttons, *super().get_urls()]
 
-    def _open(self, page: OwnPage, request: HttpRequest) -> HttpResponse:
+    def _open(self, page: OwnPage, request: HttpRequest, **given: Any) -> HttpResponseBase:
         needed = page.permission
         may = request.user.has_perm(needed) if needed else self.has_view_permission(request)
         if not may:
             raise PermissionDenied
-        return page.view(self, request)
+        return page.view(self, request, **given)

@@ -4,10 +4,14 @@ from typing import Any
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from unfold.paginator import InfinitePaginator
 
+from staff.columns import column
+from staff.formatting import slot_range
 from staff.pages import StaffAdmin
+from staff.parsing import id_in, slot_in
 
 
 class ReadOnlyAdmin(StaffAdmin):
@@ -57,3 +61,19 @@ class LongListAdmin(ReadOnlyAdmin):
 
     paginator = InfinitePaginator
     show_full_result_count = False
+
+
+class SlotRangeAdmin(ReadOnlyAdmin):
+    """Rows from `first_slot` to `last_slot`, found by a slot."""
+
+    search_fields = ("first_slot",)  # by `condition`
+    search_help_text = "A slot"
+
+    def condition(self, text: str) -> Q | None:
+        slot = slot_in(text)
+        return None if slot is None else Q(first_slot__lte=slot, last_slot__gte=slot)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        return None if id_in(object_id) is None else super().get_object(request, object_id)
+
+    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")

@@ -8,7 +8,7 @@ import msgspec
 from chain.addresses import VOTE
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.encodings import b58decode, b58encode
-from chain.transaction_json import wire_from_json
+from chain.transaction_json import all_keys, wire_from_json
 from chain.transactions import BadTransaction
 from chain.units import Slot, UnixTimestamp
 from historical.blocks.services.stored_content import Unreadable, transactions_of
@@ -68,10 +68,7 @@ def transactions(row: BlockRow) -> list[Ran]:
 
 def _ran(slot: int, index: int, entry: dict[str, Any]) -> Ran:
     message, meta = entry["transaction"]["message"], entry.get("meta") or {}
-    loaded = meta.get("loadedAddresses") or {}
-    texts = [
-        *message["accountKeys"], *(loaded.get("writable") or ()), *(loaded.get("readonly") or ())
-    ]  # fmt: skip
+    texts = all_keys(entry)
     signatures = entry["transaction"]["signatures"]
     instructions = message["instructions"]
     is_vote = (

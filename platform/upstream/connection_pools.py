@@ -48,11 +48,10 @@ class AsyncConnectionPool:
         """The node's answer: whole, or with its first HELD bytes; `close` it. The seconds are those
         in which the node is waited for. Raises CALL_FAILURES of upstream.http.errors.
         """
-        if not self._turns.take_now(holder):
-            try:
-                await self._turns.take(holder)
-            except LimitReached:
-                raise Busy from None
+        try:
+            await self._turns.take(holder)
+        except LimitReached:
+            raise Busy from None
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
@@ -98,6 +99,12 @@ class Connection(Reader):
             return False
         self._is_closing = True
         return True
+
+    def bound_buffer(self, size: int) -> None:
+        """The system would take megabytes for a client that does not read."""
+        found = self.transport.get_extra_info("socket")
+        if found is not None:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
     def pause_writing(self) -> None:
         self.is_paused = True

@@ -1,7 +1,6 @@
 """A lane: threads for one kind of request, shared fairly among callers."""
 
-from collections import Counter, OrderedDict, deque
-
+from webserver.fair_queue import FairQueue
 from webserver.threads import Job, Threads
 
 _NO_HOLDER = b""
@@ -23,50 +22,32 @@ class Lane:
         at_end: Job = lambda: None,
     ) -> None:
         self.threads = Threads(threads, at_end)
-        self._of_holder = of_holder
         self._waiting = waiting
         self._waiting_of_holder = waiting if waiting_of_holder is None else waiting_of_holder
-        self._running: Counter[bytes] = Counter()
-        self._all_running = 0
-        self._queues: OrderedDict[bytes, deque[Job]] = OrderedDict()
-        self._all_waiting = 0
+        self._turns: FairQueue[Job] | None = None
+        if of_holder is not None:
+            self._turns = FairQueue(threads, of_holder)
 
-    def has_room(self, holder: bytes = _NO_HOLDER) -> bool:
+    def has_room(self) -> bool:
         """Whether one more request may wait at all."""
-        if self._of_holder is None:
-            return len(self.threads.backlog) < self._waiting
-        return self._all_waiting < self._waiting
+        waiting = len(self.threads.backlog) if self._turns is None else self._turns.waiting
+        return waiting < self._waiting
 
     def has_room_for(self, holder: bytes) -> bool:
         """Whether one more request of the holder may wait."""
-        return len(self._queues.get(holder, ())) < self._waiting_of_holder
+        return self._turns is None or self._turns.waiting_of(holder) < self._waiting_of_holder
 
     def submit(self, job: Job, holder: bytes = _NO_HOLDER) -> None:
-        if self._of_holder is None:
+        if self._turns is None or self._turns.take(holder):
             self.threads.submit(job)
-        elif self._may_run(holder):
-            self._start(job, holder)
         else:
-            self._queues.setdefault(holder, deque()).append(job)
-            self._all_waiting += 1
+            self._turns.append(job, holder)
 
     def done(self, holder: bytes = _NO_HOLDER) -> None:
         """Called when a submitted job has ended: the next holder's turn."""
-        if self._of_holder is None:
-            return
-        self._all_running -= 1
-        self._running[holder] -= 1
-        if not self._running[holder]:
-            del self._running[holder]
-        for waiting in list(self._queues):
-            if self._may_run(waiting):
-                queue = self._queues.pop(waiting)
-                job = queue.popleft()
-                self._all_waiting -= 1
-                if queue:
-                    self._queues[waiting] = queue  # behind the others
-                self._start(job, waiting)
-                return
+        following = None if self._turns is None else self._turns.give_back(holder)
+        if following is not None:
+            self.threads.submit(following[0])
 
     def stop(self) -> None:
         """The threads end, each after its job."""
@@ -77,13 +58,5 @@ class Lane:
         self.threads.join(seconds)
 
     def stands_still(self, seconds: float) -> bool:
-        return self.threads.stands_still(seconds, waits=self._all_waiting > 0)
-
-    def _may_run(self, holder: bytes) -> bool:
-        assert self._of_holder is not None
-        return self._all_running < self.threads.most and self._running[holder] < self._of_holder
-
-    def _start(self, job: Job, holder: bytes) -> None:
-        self._running[holder] += 1
-        self._all_running += 1
-        self.threads.submit(job)
+        waits = self._turns is not None and self._turns.waiting > 0
+        return self.threads.stands_still(seconds, waits=waits)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ class Stream:
         self._proceed = proceed
         self._ended = ended
         self._chunked = chunked
-        self._wakes: asyncio.Future[None] | None = None
+        self._taken = asyncio.Event()  # for a moment, when what was written is taken
         self._task: asyncio.Task[None] | None = None
 
     async def write(self, data: bytes) -> None:
@@ -43,21 +42,18 @@ class Stream:
             if not connection.is_lost:
                 connection.transport.write(data)
             while connection.is_paused and not connection.is_lost:
-                self._wakes = asyncio.get_running_loop().create_future()
-                await self._wakes
+                await self._taken.wait()
             if connection.is_lost:
                 raise ConnectionResetError("the client is gone")
 
     def wake(self) -> None:
         """The client has taken what was written."""
-        if self._wakes is not None and not self._wakes.done():
-            self._wakes.set_result(None)
+        self._taken.set()
+        self._taken.clear()
 
     def bound_buffer(self, size: int) -> None:
-        """The system would take megabytes for a client that does not read."""
-        found = self._connection.transport.get_extra_info("socket")
-        if found is not None:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+        """Bounds what the system takes for the client."""
+        self._connection.bound_buffer(size)
 
     def abort(self) -> None:
         """Ends the connection at once."""

@@ -1,6 +1,5 @@
 """Upgraded connections: another protocol than HTTP on a connection, by a handler on the loop."""
 
-import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,10 +55,8 @@ class Channel:
             self._connection.transport.writelines(chunks)
 
     def bound_buffer(self, size: int) -> None:
-        """The system would take megabytes for a client that does not read."""
-        found = self._connection.transport.get_extra_info("socket")
-        if found is not None:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+        """Bounds what the system takes for the client."""
+        self._connection.bound_buffer(size)
 
     def pause_reading(self) -> None:
         if not self._connection.is_lost:

@@ -114,7 +114,7 @@ class WebSocket:
         "_input",
         "_protocol",
         "_queue",
-        "_waiters",
+        "_taken",
         "is_ended",
         "unread_bytes",
     )
@@ -136,7 +136,7 @@ class WebSocket:
         self._asked_at = 0.0
         self._ignored = 0  # bytes that came behind the end
         self._ending: asyncio.TimerHandle | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._taken = asyncio.Event()  # for a moment, when what was sent is taken
         channel.bound_buffer(_BUFFER_BYTES)
 
     @property
@@ -223,9 +223,7 @@ class WebSocket:
     async def drained(self) -> None:
         """Returns when the client has taken what was sent, or is gone."""
         while (self._queue or self._channel.is_paused) and not self.is_ended:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
+            await self._taken.wait()
 
     def end(self, why: str) -> None:
         """Disconnects the client, with a close frame that says why."""
@@ -263,10 +261,8 @@ class WebSocket:
             self._channel.abort()
 
     def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._taken.set()
+        self._taken.clear()
 
     def _write(self, chunks: list[bytes]) -> None:
         if chunks:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -76,10 +77,10 @@ class SimulationJobAdmin(ReadOnlyAdmin):
             return "deleted with the results"
         try:
             request = read_request(job.request)
-        except (KeyError, TypeError, ValueError):
+        except msgspec.ValidationError:
             return "cannot be read"
         what = "signature" if request.texts is None else "transaction"
-        own = request.positions is None and not request.count
+        own = request.positions is None and not request.range.count
         where = "its own place" if own else counted(request.positions_each, "position")
         return f"{counted(len(request.signatures), what)}, each at {where}"
 

@@ -35,7 +35,7 @@ from rewind.jobs.errors import (
 )
 from rewind.jobs.results import Job, ResultPage, Submitted, job_status, submitted
 from rewind.jobs.services import pages, submitting
-from rewind.jobs.services.requests import Item, JobRequest, Json
+from rewind.jobs.services.requests import Item, JobRequest, Json, SlotSteps
 from rewind.method_table import methods
 from rewind.positions import Asked
 from rewind.replay.methods import ASKING_ERRORS, SimulationConfig, asking, simulation_of
@@ -302,18 +302,21 @@ def _request(spec: JobSpec) -> JobRequest:
     # Refuses bad overrides and accounts now.
     with _config_of_a_job():
         asking(VersionedTransaction.default(), Asked(), config, is_shared=True)
-    wanted = spec.slot_range
-    step = 1 if wanted is None or wanted.step is None else wanted.step
     return JobRequest(
         signatures=signatures,
         texts=spec.transactions,
         encoding=encoding.value,
         positions=None if spec.positions is None else [_json(each) for each in spec.positions],
-        first=0 if wanted is None else wanted.from_slot,
-        count=0 if wanted is None else (wanted.to_slot - wanted.from_slot) // step + 1,
-        step=step,
+        range=_steps(spec.slot_range),
         config=_json(config),
     )
+
+
+def _steps(wanted: SlotRange | None) -> SlotSteps:
+    if wanted is None:
+        return SlotSteps()
+    step = wanted.step or 1
+    return SlotSteps(wanted.from_slot, (wanted.to_slot - wanted.from_slot) // step + 1, step)
 
 
 def _slots(spec: JobSpec) -> Iterator[int]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chain.accounts import AccountWrite
-from chain.lattice import account_lattice
 from columns.packed_data import pack, unpack
 
 # Pubkey, owner, lamports, executable, and how many bytes of data follow.
@@ -20,12 +19,6 @@ class KeptState(NamedTuple):
     lamports: int
     executable: bool
     data: bytes
-
-    @property
-    def lattice(self) -> bytes:
-        return account_lattice(
-            self.pubkey, self.lamports, self.owner, self.data, executable=self.executable
-        )
 
 
 def packed(writes: Iterable[AccountWrite]) -> bytes:

@@ -95,7 +95,7 @@ def _move(order: dict[str, Any]) -> None:
 def _kill_at(step: str, when: str, nth: int) -> None:
     from rewind.sealed.services import moving as service
     from rewind.sealed.store import moving
-    from rewind.sealed.store.object_store import ObjectStore
+    from upstream.object_store import ObjectStore
 
     homes: dict[str, Any] = {"put": ObjectStore, "delete": ObjectStore}
     home = homes.get(step, service if step.startswith("_") else moving)

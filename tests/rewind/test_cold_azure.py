@@ -9,11 +9,11 @@ import pytest
 
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.store import cold_blocks, cold_store, open_blocks
-from rewind.sealed.store.object_store import NoSuchObject, NoSuchStore, ObjectStore, StoreRefuses
 from tests.conftest import Rpc
 from tests.rewind.azure_server import KEY, SERVER, azure_server, options
 from tests.rewind.sealed_forms import move, seal
 from tests.rewind.test_sealing import everything, history
+from upstream.object_store import NoSuchObject, NoSuchStore, ObjectStore, StoreRefuses
 
 __all__ = ["history"]
 

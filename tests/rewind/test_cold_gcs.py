@@ -15,19 +15,19 @@ from django.core.management import call_command
 from config.environment.store_env import StoreOptions
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.store import cold_blocks, cold_store, open_blocks
-from rewind.sealed.store.object_store import (
-    NoSuchObject,
-    NoSuchStore,
-    ObjectStore,
-    StoreRefuses,
-    StoreUnreachable,
-)
 from tests.conftest import Rpc
 from tests.rewind.histories import text
 from tests.rewind.s3_server import Proxy, proxy_of, s3_server
 from tests.rewind.samples import key
 from tests.rewind.sealed_forms import move, seal
 from tests.rewind.test_sealing import everything, history
+from upstream.object_store import (
+    NoSuchObject,
+    NoSuchStore,
+    ObjectStore,
+    StoreRefuses,
+    StoreUnreachable,
+)
 
 __all__ = ["history"]
 

@@ -13,7 +13,6 @@ from rewind.recording.store.partitions import SEGMENT_SLOTS
 from rewind.sealed.models import SealedSegment
 from rewind.sealed.services.moving import Policy, move_step
 from rewind.sealed.store import cold_blocks, cold_store, open_blocks
-from rewind.sealed.store.object_store import StoreFault
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
@@ -21,6 +20,7 @@ from tests.rewind.s3_server import SECRET, Proxy, options, proxy_of, s3_server
 from tests.rewind.samples import key
 from tests.rewind.sealed_forms import move, seal, use_folder
 from tests.rewind.test_sealing import SLOTS, everything, history
+from upstream.object_store import StoreFault
 
 __all__ = ["history"]
 

@@ -26,7 +26,6 @@ from rewind.sealed.store import (
     open_blocks,
     sealing,
 )
-from rewind.sealed.store.object_store import NoSuchStore, StoreFault
 from tests.conftest import Rpc
 from tests.patience import wait
 from tests.rewind.conftest import NOW
@@ -35,6 +34,7 @@ from tests.rewind.samples import block, key, rows, signature, write
 from tests.rewind.sealed_forms import move, seal, use_folder
 from tests.rewind.test_sealing import SLOTS, everything, history
 from tests.unwritable_database import small_disk
+from upstream.object_store import NoSuchStore, StoreFault
 
 __all__ = ["history"]
 
@@ -178,7 +178,7 @@ def test_moving_goes_on_wherever_it_was_killed(
     """Before and after each step of every object: as a kill leaves it, for what is written is
     committed, and what is not is rolled back.
     """
-    from rewind.sealed.store.object_store import ObjectStore
+    from upstream.object_store import ObjectStore
 
     class Killed(BaseException):
         pass
@@ -223,7 +223,7 @@ def test_moving_goes_on_wherever_it_was_killed(
 def test_what_is_read_back_otherwise_stays_in_the_database(
     rpc: Rpc, history: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rewind.sealed.store.object_store import ObjectStore
+    from upstream.object_store import ObjectStore
 
     real = ObjectStore.put
 

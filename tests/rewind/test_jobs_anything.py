@@ -20,7 +20,7 @@ from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE
 from jsonrpc.errors import InvalidParams
 from rewind.jobs.errors import TooManySimulations
-from rewind.jobs.services.requests import JobRequest, read_request
+from rewind.jobs.services.requests import JobRequest, SlotSteps, read_request
 from rewind.method_table import methods
 from rewind.urls import urlpatterns
 from tests.examples import examples
@@ -109,9 +109,7 @@ requests = st.builds(
     texts=st.none(),
     encoding=st.just("base64"),
     positions=st.none() | st.lists(st.fixed_dictionaries({"slot": slots}), min_size=1, max_size=5),
-    first=st.integers(0, 2**62),
-    count=st.integers(0, 6),
-    step=st.integers(1, 9),
+    range=st.builds(SlotSteps, st.integers(0, 2**62), st.integers(0, 6), st.integers(1, 9)),
     config=st.just({}),
 )
 
@@ -125,10 +123,10 @@ def test_a_request_is_every_transaction_at_every_position(request: JobRequest) -
     for item in items:
         assert item.signature == request.signatures[item.transaction]
         place = item.number - item.transaction * request.positions_each
-        if request.positions is None and not request.count:
+        if request.positions is None and not request.range.count:
             assert item.position["anchor"]["signature"] == item.signature
         else:
             assert json.dumps(item.position) == each[place]
-    kept = msgspec.json.decode(msgspec.json.encode(request.as_json()))
+    kept = msgspec.json.decode(msgspec.json.encode(request))
     again = read_request(kept)
     assert [again.item(number) for number in range(again.total)] == items

@@ -13,7 +13,7 @@ from rewind.errors import EngineFailed
 from rewind.jobs.methods import simulate
 from rewind.jobs.models import SimulationJob, SimulationResult
 from rewind.jobs.services import running, upkeep
-from rewind.jobs.services.requests import Item, JobRequest
+from rewind.jobs.services.requests import Item, JobRequest, SlotSteps
 from shared_state.redis_client import client as redis_client
 from tests.rewind.little_chain import LittleChain
 from tests.rewind.test_jobs import TERMS, Ask, archive, ask, chain, results, signatures, work
@@ -162,7 +162,7 @@ def test_handed_in_at_once_no_more_are_open_than_may_be(
     from rewind.jobs.services.submitting import submit
 
     wanted = signatures(archive)
-    request = JobRequest(wanted, None, "base64", None, 0, 0, 1, {})
+    request = JobRequest(wanted, None, "base64", None, SlotSteps(), {})
     key_id = ApiKey.objects.get().pk
     started = threading.Barrier(6)
     refused: list[int] = []

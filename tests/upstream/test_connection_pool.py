@@ -1,5 +1,6 @@
 """The connection pool of a node: connections are reused, responses bounded in time and size."""
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.priority.odd_nodes import odd_node
-from upstream.connection_pools import LARGEST_ANSWER, pool_for
+from upstream.connection_pools import LARGEST_ANSWER, AsyncConnectionPool, pool_for
 from upstream.http.errors import AnswerTooLarge, BadAnswer
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
@@ -91,3 +92,24 @@ def test_an_answer_above_the_bound_is_not_taken_and_the_next_call_goes_well() ->
         with pytest.raises(AnswerTooLarge):
             asked(node.url, largest=1_000)
         assert asked(node.url, largest=1_000) == (200, b"x" * 1_000)
+
+
+def test_the_turn_of_a_caller_that_is_gone_goes_on() -> None:
+    async def statuses(url: str) -> list[int]:
+        pool = AsyncConnectionPool(url, most=1)
+        first = await pool.post(b"{}", seconds=20)
+        gone = asyncio.create_task(pool.post(b"{}", seconds=20, holder="gone"))
+        behind = asyncio.create_task(pool.post(b"{}", seconds=20, holder="behind"))
+        await asyncio.sleep(0)  # both wait for their turn
+        gone.cancel()
+        first.close()
+        with contextlib.suppress(asyncio.CancelledError):
+            await gone
+        second = await behind
+        second.close()
+        last = await pool.post(b"{}", seconds=20)
+        last.close()
+        return [each.status for each in (first, second, last)]
+
+    with odd_node(lambda body: (200, b"{}")) as node:
+        assert asyncio.run(statuses(node.url)) == [200, 200, 200]

@@ -161,10 +161,10 @@ def test_an_epoch_that_is_not_there_has_no_blocks(archive: Path) -> None:
 
 FAULTS = [
     ("404", Unreachable, "no such file"),
-    ("500", Unreachable, "500"),
+    ("500", Unreachable, "status 500"),
     ("short", Unreachable, "bytes instead of"),
-    ("broken off", Unreachable, "body"),
-    ("no ranges", Unreachable, "[Rr]ange"),
+    ("broken off", Unreachable, "not complete"),
+    ("no ranges", Unreachable, "does not send parts of files"),
 ]
 
 
@@ -228,6 +228,15 @@ def test_a_remote_that_is_not_there_is_unreachable() -> None:
         url = gone.url
     with pytest.raises(Unreachable):
         history(url, seconds=2).block(1)
+
+
+def test_a_folder_that_is_not_mounted_is_unreachable_until_it_is(archive: Path) -> None:
+    away = archive.rename(archive.with_name("away"))
+    found = history(f"file://{archive}")
+    with pytest.raises(Unreachable, match="folder does not exist"):
+        found.block(103)
+    away.rename(archive)
+    assert found.block(103) == linked()[2]
 
 
 def test_a_flipped_bit_in_the_car_is_never_served(archive: Path) -> None:

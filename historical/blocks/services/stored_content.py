@@ -10,6 +10,7 @@ import zstandard
 from chain.block_json import split
 from chain.blocks import Form, SlotRecord
 from chain.encodings import b58decode, b58encode
+from chain.transaction_json import all_keys
 from historical.blocks import bodies as block_bodies
 from historical.blocks.store import blocks as store
 from historical.errors import BadBlock, SealedDataDamaged
@@ -74,23 +75,14 @@ def changed_balances(transactions: list[dict[str, Any]]) -> Iterator[Balance]:
         before, after = meta.get("preBalances") or (), meta.get("postBalances") or ()
         if not before:
             continue
-        for key, had, has in zip(_keys(entry), before, after, strict=False):
+        for key, had, has in zip(all_keys(entry), before, after, strict=False):
             if had != has:
                 yield Balance(b58decode(key), index, has)
 
 
 def accounts_named(transactions: list[dict[str, Any]]) -> set[bytes]:
     """Every account of the transactions, loaded ones too."""
-    return {b58decode(key) for entry in transactions for key in _keys(entry)}
-
-
-def _keys(entry: dict[str, Any]) -> list[str]:
-    loaded = (entry["meta"] or {}).get("loadedAddresses") or {}
-    return [
-        *entry["transaction"]["message"]["accountKeys"],
-        *(loaded.get("writable") or ()),
-        *(loaded.get("readonly") or ()),
-    ]
+    return {b58decode(key) for entry in transactions for key in all_keys(entry)}
 
 
 def differing(record: SlotRecord, *, with_additions: bool) -> list[str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from chain.encodings import b58decode
+from chain.transaction_json import all_keys
 from columns.queries import lift_timeouts
 from historical.blocks.services.stored_content import Unreadable, transactions_of
 from historical.errors import SealedDataDamaged
@@ -119,10 +120,4 @@ def _expected(run: RunRow, slots: Sequence[int], lost: Sequence[_Range]) -> Iter
 
 def _digests(entry: dict[str, Any]) -> list[bytes]:
     """Of each address that the transaction loads."""
-    loaded = (entry["meta"] or {}).get("loadedAddresses") or {}
-    addresses = [
-        *entry["transaction"]["message"]["accountKeys"],
-        *(loaded.get("writable") or ()),
-        *(loaded.get("readonly") or ()),
-    ]
-    return [digest(b58decode(each)) for each in dict.fromkeys(addresses)]
+    return [digest(b58decode(each)) for each in dict.fromkeys(all_keys(entry))]

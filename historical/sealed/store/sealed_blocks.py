@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from columns.caches import ByteCache
-from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.errors import SealedDataDamaged
 from historical.sealed.dictionary import DamagedDictionary, SegmentDictionary, opened
@@ -115,22 +114,14 @@ def sealed_blocks(slots: Sequence[int]) -> list[SealedRow]:
 
 def sealed_recording(slot: int, recording: int) -> SealedRow | None:
     """None when that recording is gone or not sealed."""
-    if is_clustered():
-        there, rows = fetch_together(
-            [
-                (RECORDING, slot, recording),
-                (f"SELECT {_COLUMNS} FROM historical_sealedblock s WHERE s.slot = $1", slot),
-            ]
-        )
-        return row_of(rows[0]) if there and rows else None
-    row = fetch_one(
-        f"SELECT {_COLUMNS} FROM historical_sealedblock s"
-        " JOIN historical_block b ON b.slot = s.slot"
-        " WHERE s.slot = $1 AND b.xmin::text::bigint = $2",
-        slot,
-        recording,
+    # The block last: while it is this recording, so was the row that was read before it.
+    rows, there = fetch_together(
+        [
+            (f"SELECT {_COLUMNS} FROM historical_sealedblock s WHERE s.slot = $1", slot),
+            (RECORDING, slot, recording),
+        ]
     )
-    return None if row is None else row_of(row)
+    return row_of(rows[0]) if there and rows else None
 
 
 def entries_of(row: SealedRow) -> list[SealedEntry]:

@@ -7,7 +7,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -32,6 +32,7 @@ from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
 from staff.formatting import ago, link, timed, utc
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.sparklines import sparkline
 
 _GIVEN = (
@@ -70,7 +71,11 @@ def _list_action(name: str, title: str, permission: str = "change", *, asks: boo
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ActionsAdmin):
+class ApiKeyAdmin(PagesAdmin, ActionsAdmin):
+    own_pages = (
+        OwnPage("issued/", "access_apikey_issued", issued.page),
+        OwnPage("find/", "access_apikey_find", lambda own, request: own.find(request)),
+    )
     admin_actions = tuple(key_actions.ACTIONS.values())
     action_path = "orders/<slug:name>/"
     adds_one = True
@@ -288,7 +293,7 @@ class ApiKeyAdmin(ActionsAdmin):
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         return {"title": "API keys"}
 
-    def _find(self, request: HttpRequest) -> HttpResponse:
+    def find(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         return self._found(request, request.POST.get("secret", "").strip())
@@ -308,18 +313,6 @@ class ApiKeyAdmin(ActionsAdmin):
         return HttpResponseRedirect(reverse("admin:access_apikey_changelist"))
 
     # --- actions ---
-
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        own = [
-            path(
-                "issued/",
-                wrap(lambda request: issued.page(self, request)),
-                name="access_apikey_issued",
-            ),
-            path("find/", wrap(self._find), name="access_apikey_find"),
-        ]
-        return [*own, *super().get_urls()]
 
     def action_address(self, name: str, pk: int) -> str:
         return key_actions.link_to(name, [pk])

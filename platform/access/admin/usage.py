@@ -4,10 +4,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 
 from access.admin import usage_csv
@@ -15,28 +14,25 @@ from access.admin.usage_panel import busiest_keys, narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
 from access.usage_queries import Asked
 from staff.formatting import grouped
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.parsing import id_in
 from staff.read_only import OnePageAdmin
 from staff.time_ranges import kept_range
 
 
+def _csv(_admin: Any, request: HttpRequest) -> HttpResponseBase:
+    of = request.GET.get("of", "methods")
+    if of not in usage_csv.FILES:
+        raise Http404
+    asked = _asked(request, *_who(request))
+    return usage_csv.answer(of, asked, request.GET.dict(), now=timezone.now())
+
+
 @admin.register(UsageMinute)
-class UsageAdmin(OnePageAdmin):
+class UsageAdmin(PagesAdmin, OnePageAdmin):
     """Usage is counted, never edited; its rows are shown as sums only."""
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        own = [path("csv/", wrap(self._csv), name="access_usageminute_csv")]
-        return [*own, *super().get_urls()]
-
-    def _csv(self, request: HttpRequest) -> HttpResponseBase:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        of = request.GET.get("of", "methods")
-        if of not in usage_csv.FILES:
-            raise Http404
-        asked = _asked(request, *_who(request))
-        return usage_csv.answer(of, asked, request.GET.dict(), now=timezone.now())
+    own_pages = (OwnPage("csv/", "access_usageminute_csv", _csv),)
 
     def one_page(self, request: HttpRequest) -> HttpResponse:
         key, customer, keyless = _who(request)

@@ -35,22 +35,17 @@ class MonthlyUsage:
 
 def usages(now: datetime) -> list[MonthlyUsage]:
     """The month of every key with a monthly limit that is neither revoked nor expired."""
-    return _months(store.keys_with_monthly_limit(now), now)
+    return usages_of(store.keys_with_monthly_limit(now), now)
 
 
 def usages_of_customer(customer_id: int, now: datetime) -> list[MonthlyUsage]:
     """The month of each of the customer's keys, also of those without a limit."""
-    return _months(store.keys_of_customer(customer_id), now)
-
-
-def usages_of(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
-    """The month of each of the keys."""
-    return _months(keys, now)
+    return usages_of(store.keys_of_customer(customer_id), now)
 
 
 def usage_of(key_id: int, now: datetime) -> MonthlyUsage | None:
     """The key's month; None if the key does not exist."""
-    found = _months(store.keys_by_id([key_id]), now)
+    found = usages_of(store.keys_by_id([key_id]), now)
     return found[0] if found else None
 
 
@@ -70,7 +65,8 @@ def enforce(now: datetime) -> tuple[int, int]:
     return len(shut), len(opened)
 
 
-def _months(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
+def usages_of(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
+    """The month of each of the keys."""
     start, end = month_of(now)
     found = store.monthly_limits(keys)
     first = _first_keys({row[1] for row in found})

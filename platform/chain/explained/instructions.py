@@ -14,6 +14,7 @@ from chain.explained.calls import depths_by_log
 from chain.explained.natives import NATIVE_PROGRAMS, parse_native
 from chain.idl.reading import Idl
 from chain.parsed.instructions import PARSED_PROGRAMS, parse_instruction
+from chain.transaction_json import all_keys
 
 Entry = dict[str, Any]
 # No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
@@ -79,18 +80,6 @@ class Call:
     accounts: tuple[CallAccount, ...]
     data: str
     inner: tuple["Call", ...] = ()
-
-
-def all_keys(entry: Entry) -> list[str]:
-    """The keys that a transaction names, then those that it looked up: writable, then read-only.
-    The entry is as getTransaction returns it in the encoding `json`.
-    """
-    loaded = (entry.get("meta") or {}).get("loadedAddresses") or {}
-    return [
-        *entry["transaction"]["message"]["accountKeys"],
-        *(loaded.get("writable") or []),
-        *(loaded.get("readonly") or []),
-    ]
 
 
 def unknown_programs(entry: Entry) -> set[str]:

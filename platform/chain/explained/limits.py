@@ -6,7 +6,8 @@ from typing import Any
 
 from chain.encodings import b58decode
 from chain.explained import programs
-from chain.explained.instructions import all_keys, sol
+from chain.explained.instructions import sol
+from chain.transaction_json import all_keys
 from chain.transaction_settings import COMPUTE_BUDGET, BadSettings, Settings, settings_of
 from chain.transactions import Config
 

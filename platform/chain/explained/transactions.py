@@ -13,7 +13,6 @@ from chain.explained.funding import RentShortfall, Shortfall, rent_shortfall, sh
 from chain.explained.instructions import (
     Call,
     Idls,
-    all_keys,
     calls_of,
     decode,
     flat,
@@ -30,6 +29,7 @@ from chain.explained.sentences import (
 )
 from chain.parsed.transactions import parsed_accounts
 from chain.transaction_error_text import transaction_error_text
+from chain.transaction_json import all_keys
 from chain.transaction_settings import Settings
 
 Entry = dict[str, Any]

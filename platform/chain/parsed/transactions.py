@@ -6,18 +6,9 @@ from chain.blocks import Form
 from chain.encodings import b58decode
 from chain.parsed.instructions import parse_instruction
 from chain.reserved import RESERVED_KEYS, UPGRADEABLE_LOADER
+from chain.transaction_json import all_keys
 
 Entry = dict[str, Any]
-
-
-def _loaded(entry: Entry) -> tuple[list[str], list[str]]:
-    loaded = (entry["meta"] or {}).get("loadedAddresses") or {}
-    return loaded.get("writable") or [], loaded.get("readonly") or []
-
-
-def _all_keys(entry: Entry) -> list[str]:
-    writable, readonly = _loaded(entry)
-    return [*entry["transaction"]["message"]["accountKeys"], *writable, *readonly]
 
 
 def parsed_accounts(entry: Entry, form: Form) -> list[Entry]:
@@ -27,11 +18,12 @@ def parsed_accounts(entry: Entry, form: Form) -> list[Entry]:
     message = entry["transaction"]["message"]
     header = message["header"]
     static = message["accountKeys"]
-    loaded_writable, loaded_readonly = _loaded(entry)
+    loaded = (entry["meta"] or {}).get("loadedAddresses") or {}
+    writable_end = len(static) + len(loaded.get("writable") or ())
     signed = header["numRequiredSignatures"]
     writable_signed = signed - header["numReadonlySignedAccounts"]
     writable_unsigned = len(static) - header["numReadonlyUnsignedAccounts"]
-    keys = [*static, *loaded_writable, *loaded_readonly]
+    keys = all_keys(entry)
     called = {instruction["programIdIndex"] for instruction in message["instructions"]}
     if UPGRADEABLE_LOADER in keys:
         called = set()
@@ -40,7 +32,7 @@ def parsed_accounts(entry: Entry, form: Form) -> list[Entry]:
         if index < len(static):
             asked = index < writable_signed or signed <= index < writable_unsigned
         else:
-            asked = index < len(static) + len(loaded_writable)
+            asked = index < writable_end
         account = {
             "pubkey": key,
             "signer": index < signed,
@@ -56,7 +48,7 @@ def parsed_transaction(entry: Entry, form: Form) -> Entry:
     """`{message, signatures}` with parsed account keys and instructions."""
     transaction = entry["transaction"]
     message = transaction["message"]
-    keys = _all_keys(entry)
+    keys = all_keys(entry)
     parsed: Entry = {
         "accountKeys": parsed_accounts(entry, form),
         "instructions": [
@@ -84,7 +76,7 @@ def parsed_meta(entry: Entry, form: Form) -> Entry | None:
     if Form.STACK_HEIGHT in form:
         parsed.pop("loadedAddresses", None)
     if meta.get("innerInstructions"):
-        keys = _all_keys(entry)
+        keys = all_keys(entry)
         parsed["innerInstructions"] = [
             {
                 **inner,

@@ -5,11 +5,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.exceptions import BadRequest
 from django.db.models import Max, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,18 +19,25 @@ from config.staff_pages.audit_filters import PersonFilter, SubjectFilter, TimeFi
 from config.templatetags.words import in_words
 from staff import audit, audit_chain
 from staff.columns import column
+from staff.filters import newest_of
 from staff.formatting import ago, badge, grouped, in_full, link, moment, timed
 from staff.models import AuditEntry
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.parsing import id_in
 from staff.read_only import LongListAdmin
 
-# No index serves words inside of texts: among these a search takes a moment, among all it may not.
-_SEARCHED = 200_000
 _HUES = (("failed", "bad"), ("deleted", "bad"), ("revoked", "bad"), ("signed", "quiet"))
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(LongListAdmin):
+class AuditEntryAdmin(PagesAdmin, LongListAdmin):
+    own_pages = (
+        OwnPage(
+            "file/<slug:form>/",
+            "staff_auditentry_file",
+            lambda own, request, form: own.file(request, form),
+        ),
+    )
     list_display = ("when", "person", "what", "subject_link", "changed", "place")
     list_filter = (TimeFilter, PersonFilter, VerbFilter, SubjectFilter)
     list_before_template = "admin/staff/log.html"
@@ -108,24 +115,15 @@ class AuditEntryAdmin(LongListAdmin):
         self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
     ) -> tuple[QuerySet[AuditEntry], bool]:
         if search_term.strip():
-            newest = AuditEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
-            queryset = queryset.filter(pk__gt=newest - _SEARCHED)
+            # No index serves words inside of texts.
+            queryset = newest_of(queryset)
         found: tuple[QuerySet[AuditEntry], bool] = super().get_search_results(
             request, queryset, search_term
         )
         return found
 
-    # --- files ---
-
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        own = path("file/<slug:form>/", wrap(self._file), name="staff_auditentry_file")
-        return [own, *super().get_urls()]
-
-    def _file(self, request: HttpRequest, form: str) -> HttpResponseBase:
+    def file(self, request: HttpRequest, form: str) -> HttpResponseBase:
         """What the list shows with the same filters, whole."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         if form not in audit_files.FORMS:
             raise Http404
         try:

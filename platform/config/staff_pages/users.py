@@ -96,23 +96,21 @@ class KindFilter(admin.SimpleListFilter):
         return found
 
 
-class RoleFilter(admin.SimpleListFilter):
-    title = "role"
-    parameter_name = "role"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*((role.value, role.value) for role in Role), ("none", "no role")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        chosen = self.value()
-        if chosen == "none":
-            return queryset.filter(is_superuser=False).exclude(groups__name__in=list(Role))
-        if chosen == Role.ADMINISTRATOR:
-            held = User.groups.through.objects.filter(user=OuterRef("pk"), group__name=chosen)
-            return queryset.filter(Q(is_superuser=True) | Exists(held))
-        return queryset if chosen is None else queryset.filter(groups__name=chosen)
-
-
+_ADMINISTRATORS = User.groups.through.objects.filter(
+    user=OuterRef("pk"), group__name=Role.ADMINISTRATOR
+)
+RoleFilter = choice_filter(
+    "role",
+    "role",
+    {
+        **{role.value: (role.value, Q(groups__name=role)) for role in Role},
+        Role.ADMINISTRATOR.value: (
+            Role.ADMINISTRATOR.value,
+            Q(is_superuser=True) | Q(Exists(_ADMINISTRATORS)),
+        ),
+        "none": ("no role", Q(is_superuser=False) & ~Q(groups__name__in=list(Role))),
+    },
+)
 SecondFactorFilter = choice_filter(
     "second factor",
     "second_factor",

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from operations.services.series import Points, Span
+from operations.services.series import Span, Values
+
+# (number of the step, value)
+Points = list[tuple[int, float]]
 
 WIDTH, HEIGHT = 240, 48
 # Space above and below, so that a line at the edge is not cut.
@@ -34,9 +37,10 @@ class Line:
     newest: str = ""
 
 
-def line_of(figure: Figure, points: Points, span: Span) -> Line:
-    """Points in a box of WIDTH by HEIGHT."""
+def line_of(figure: Figure, steps: Values, span: Span) -> Line:
+    """The values of every step in a box of WIDTH by HEIGHT."""
     since = f"{span.label} ago"
+    points = [(number, value) for number, value in enumerate(steps) if value is not None]
     if not points:
         label = f"{figure.title} over the last {span.label}: no samples yet"
         return Line([], "", label, since)

@@ -6,11 +6,8 @@ from datetime import datetime, timedelta
 
 from operations.rules.rule import Area
 from operations.services import series
-from operations.services.series import Span
+from operations.services.series import Span, Values
 from staff.charts import UNITS, Chart, Series
-
-# The samples that a series is made of, and how: None where one of them is not known.
-Values = list[float | None]
 
 
 @dataclass(frozen=True, slots=True)

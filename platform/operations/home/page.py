@@ -148,7 +148,7 @@ def _groups(
 def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
     """Reads all lines with one query."""
     drawn = [(card, card.kind.drawn) for group in groups for card in group.cards if card.kind.drawn]
-    found = series.lines([figure.name for _, figure in drawn], span, now=now)
+    found = series.values([figure.name for _, figure in drawn], span, now=now)
     for each, figure in drawn:
         each.line = line_of(figure, found[figure.name], span)
 

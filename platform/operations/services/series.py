@@ -33,8 +33,8 @@ SPANS = (
     Span("7d", "7 days", timedelta(days=7), 6 * MEAN_SECONDS, MEAN_SECONDS),
 )
 
-# (number of the step from the span's begin, value); a step without a sample has no point.
-Points = list[tuple[int, float]]
+# Of every step of a span; None without a sample.
+Values = list[float | None]
 
 
 def span_named(name: str | None) -> Span:
@@ -47,18 +47,7 @@ def start_of(span: Span, now: datetime) -> datetime:
     return step_of(now, span.step) - span.length + timedelta(seconds=span.step)
 
 
-def values(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, list[float | None]]:
-    """The figures of these names at every step of the span, in one query."""
-    found: dict[str, list[float | None]] = {}
-    for name, points in lines(names, span, now=now).items():
-        found[name] = [None] * span.points
-        for number, value in points:
-            if 0 <= number < span.points:
-                found[name][number] = value
-    return found
-
-
-def lines(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Points]:
+def values(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Values]:
     """The figures of these names over the span, in one query."""
     if not names:
         return {}
@@ -67,13 +56,13 @@ def lines(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Point
     step: Any = timedelta(seconds=span.step)
     rows = all_rows(
         f"SELECT date_bin(%s, at, %s), {means} FROM operations_sample"
-        " WHERE resolution = %s AND at >= %s AND at <= %s GROUP BY 1 ORDER BY 1",
+        " WHERE resolution = %s AND at >= %s AND at <= %s GROUP BY 1",
         [step, _ORIGIN, *names, span.resolution, start, now],
     )
-    found: dict[str, Points] = {name: [] for name in names}
-    for at, *values in rows:
+    found: dict[str, Values] = {name: [None] * span.points for name in names}
+    for at, *figures in rows:
         number = (at - start) // step
-        for name, value in zip(names, values, strict=True):
-            if value is not None:
-                found[name].append((number, value))
+        if 0 <= number < span.points:
+            for name, value in zip(names, figures, strict=True):
+                found[name][number] = value
     return found

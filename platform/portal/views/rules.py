@@ -1,20 +1,17 @@
 """A customer's event rules: the list, one with its deliveries, and actions."""
 
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from alerts.admin.states import rule_state
 from alerts.conditions import TITLES, Trigger, described, read_condition
-from alerts.models import Delivery, Rule
+from alerts.models import Rule
 from alerts.rule_store import rules_of
 from alerts.services import rules as services
-from alerts.services import webhooks
 from alerts.store import addresses_of
 from portal import store
 from portal.forms.rules import ReplayForm, RuleForm
@@ -22,13 +19,12 @@ from portal.models import Member
 from portal.views.pages import (
     action_of_owners,
     attempt,
-    carry_out,
     changed_by_owners,
     for_members,
     for_owners,
     page,
 )
-from portal.views.webhooks import DELIVERIES, button, count_test, logged
+from portal.views.webhooks import DELIVERIES, Buttons, count_test, logged
 from staff import audit, outgoing_mail
 from staff.changes import between
 from staff.formatting import counted
@@ -128,20 +124,22 @@ def _to(pk: int) -> HttpResponse:
     return redirect("portal:rule", pk)
 
 
-_button = partial(button, _own, _to)
+_buttons = Buttons(_own, "portal:rule", "portal:rules")
 
-send_test = _button(
+send_test = _buttons.button(
     "tested",
     "The test is being sent: reload this page in a few seconds",
     lambda pk: services.send_test(pk, now=timezone.now()),
     limited=True,
 )
-enable = _button(
+enable = _buttons.button(
     "enabled",
     "Events are published again",
     lambda pk: services.enable(pk, now=timezone.now()),
 )
-disable = _button("disabled", "No events are published until it is enabled", services.disable)
+disable = _buttons.button(
+    "disabled", "No events are published until it is enabled", services.disable
+)
 
 
 @action_of_owners
@@ -168,21 +166,5 @@ def replay(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return _to(pk)
 
 
-@action_of_owners
-def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    found = _own(member, pk)
-    with transaction.atomic():
-        audit.record(request, "deleted", found, text="in the portal")
-        services.delete(pk)
-    messages.success(request, f"Deleted {found}")
-    return redirect("portal:rules")
-
-
-@action_of_owners
-def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
-    found = _own(member, pk)
-    get_object_or_404(Delivery, pk=delivery_pk, rule=found)
-    count_test(request, member)
-    again = partial(webhooks.redeliver, delivery_pk, now=timezone.now())
-    carry_out(request, found, "delivered again of", again, said="It is being delivered again")
-    return _to(pk)
+delete = _buttons.delete(services.delete)
+redeliver = _buttons.redeliver("delivered again of")

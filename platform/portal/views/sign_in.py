@@ -9,18 +9,18 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from access.callers import Quota
 from gateway.sign_in import limited_sign_in
 from portal import store
 from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
-from portal.services import links, members, post, provider_members
+from portal.services import links, members, post
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
 from staff import audit, outgoing_mail, provider, second_factor, sessions, sign_ins
-from staff.views.provider import Area, begin, end, finish, page_below
+from staff.views.provider import page_below
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 
@@ -147,33 +147,3 @@ def _next(request: HttpRequest) -> str:
     """The page after signing in, always one of the portal."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
     return page_below(reverse("portal:overview"), asked)
-
-
-# --- by the provider ---
-
-
-_PORTAL = Area("portal:sign_in", "portal:provider_callback", "portal:code", "portal:overview")
-
-
-def _led(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """A page that leads to the provider."""
-    return never_cache(limited_sign_in(require_safe(view), methods=("GET", "HEAD")))
-
-
-@_led
-def by_provider(request: HttpRequest) -> HttpResponseBase:
-    """Leads to the provider."""
-    return begin(request, _PORTAL)
-
-
-@never_cache
-@require_safe
-def provider_callback(request: HttpRequest) -> HttpResponseBase:
-    """The provider comes back here, with a code."""
-    return finish(request, _PORTAL, provider_members.member_user)
-
-
-@_led
-def provider_sign_out(request: HttpRequest) -> HttpResponseBase:
-    """Leads to the end of the session at the provider."""
-    return end(request, _PORTAL)

@@ -1,6 +1,7 @@
 """A customer's webhooks: the list, one with its deliveries, and actions."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -8,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.utils import timezone
 from access.callers import Quota
 from access.errors import ActionRefused
 from alerts.admin.states import attempt_rows, delivery_rows, webhook_state
-from alerts.models import Delivery, Rule, Webhook
+from alerts.models import Rule, Webhook
 from alerts.services import webhooks as services
 from alerts.store import addresses_of, newest_deliveries
 from portal import store
@@ -24,6 +24,7 @@ from portal.forms.webhooks import AlertAddressForm, WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
 from portal.views.pages import (
+    Page,
     action_of_owners,
     attempt,
     carry_out,
@@ -137,28 +138,60 @@ def _secret(webhook: Webhook) -> str | None:
         return None
 
 
-def button(
-    own: Callable[[Member, int], object],
-    page_of: Callable[[int], HttpResponse],
-    verb: str,
-    said: str,
-    run: Callable[[int], object],
-    *,
-    limited: bool = False,
-) -> Callable[..., HttpResponseBase]:
-    """A button of the page of a webhook or rule, which `own` finds. One that is `limited` counts as
-    a test.
-    """
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """The buttons of the `page` of a webhook or rule, which `own` finds; `listed` has all."""
 
-    @action_of_owners
-    def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-        found = own(member, pk)
-        if limited:
+    own: Callable[[Member, int], Any]
+    page: str
+    listed: str
+
+    def button(
+        self, verb: str, said: str, run: Callable[[int], object], *, limited: bool = False
+    ) -> Page[[int]]:
+        """Runs a service. One that is `limited` counts as a test."""
+
+        @action_of_owners
+        def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+            found = self.own(member, pk)
+            if limited:
+                count_test(request, member)
+            carry_out(request, found, verb, lambda: run(pk), said=said)
+            return redirect(self.page, pk)
+
+        return press
+
+    def delete(self, run: Callable[[int], object]) -> Page[[int]]:
+        """Deletes it by a service."""
+
+        @action_of_owners
+        def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+            found = self.own(member, pk)
+            with attempt(request) as attempted:
+                audit.record(request, "deleted", found, text="in the portal")
+                run(pk)
+            if not attempted.done:
+                return redirect(self.page, pk)
+            messages.success(request, f"Deleted {found}")
+            return redirect(self.listed)
+
+        return delete
+
+    def redeliver(self, verb: str) -> Page[[int, int]]:
+        """Delivers one of its events again."""
+
+        @action_of_owners
+        def redeliver(
+            request: HttpRequest, member: Member, pk: int, delivery_pk: int
+        ) -> HttpResponse:
+            found = self.own(member, pk)
+            get_object_or_404(found.deliveries, pk=delivery_pk)
             count_test(request, member)
-        carry_out(request, found, verb, lambda: run(pk), said=said)
-        return page_of(pk)
+            again = partial(services.redeliver, delivery_pk, now=timezone.now())
+            carry_out(request, found, verb, again, said="It is being delivered again")
+            return redirect(self.page, pk)
 
-    return press
+        return redeliver
 
 
 def count_test(request: HttpRequest, member: Member) -> None:
@@ -173,43 +206,27 @@ def _to(pk: int) -> HttpResponse:
     return redirect("portal:webhook", pk)
 
 
-_button = partial(button, _own, _to)
+_buttons = Buttons(_own, "portal:webhook", "portal:webhooks")
 
-send_test = _button(
+send_test = _buttons.button(
     "tested",
     "The test is being sent: reload this page in a few seconds",
     lambda pk: services.send_test(pk, now=timezone.now()),
     limited=True,
 )
-rotate_secret = _button(
+rotate_secret = _buttons.button(
     "rotated the secret of",
     "New secret made; for a day requests are signed with the old one as well",
     lambda pk: services.rotate_secret(pk, now=timezone.now()),
 )
-enable = _button("enabled", "Events are posted to it again", services.enable)
-disable = _button("disabled", "Nothing is posted to it until it is enabled", services.disable)
+enable = _buttons.button("enabled", "Events are posted to it again", services.enable)
+disable = _buttons.button(
+    "disabled", "Nothing is posted to it until it is enabled", services.disable
+)
 
 
-@action_of_owners
-def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    found = _own(member, pk)
-    with attempt(request) as attempted:
-        audit.record(request, "deleted", found, text="in the portal")
-        services.delete(pk)
-    if not attempted.done:
-        return _to(pk)
-    messages.success(request, f"Deleted {found}")
-    return redirect("portal:webhooks")
-
-
-@action_of_owners
-def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
-    found = _own(member, pk)
-    get_object_or_404(Delivery, pk=delivery_pk, webhook=found)
-    count_test(request, member)
-    again = partial(services.redeliver, delivery_pk, now=timezone.now())
-    carry_out(request, found, "delivered again to", again, said="It is being delivered again")
-    return _to(pk)
+delete = _buttons.delete(services.delete)
+redeliver = _buttons.redeliver("delivered again to")
 
 
 @action_of_owners

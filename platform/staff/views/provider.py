@@ -22,38 +22,24 @@ _LEAD_TO = "provider_leads_to"
 
 
 class Area(NamedTuple):
-    """The names of the URLs at which people sign in, and of the page behind them."""
+    """The names of the URLs at which people sign in, and of the page behind them. `user_of` returns
+    whom an identity signs in, and raises ActionRefused.
+    """
 
     sign_in: str
     callback: str
     code: str
     home: str
+    user_of: Callable[[HttpRequest, Identity], User]
 
 
-_ADMIN = Area("admin:login", "staff_callback", "staff_code", "admin:index")
-
-
-@never_cache
-@require_safe
-def by_provider(request: HttpRequest) -> HttpResponseBase:
-    """Leads to the provider."""
-    return begin(request, _ADMIN)
+ADMIN = Area(
+    "admin:login", "staff_callback", "staff_code", "admin:index", provider_accounts.staff_user
+)
 
 
 @never_cache
 @require_safe
-def provider_callback(request: HttpRequest) -> HttpResponseBase:
-    """The provider comes back here, with a code."""
-    return finish(request, _ADMIN, provider_accounts.staff_user)
-
-
-@never_cache
-@require_safe
-def provider_sign_out(request: HttpRequest) -> HttpResponseBase:
-    """Leads to the end of the session at the provider."""
-    return end(request, _ADMIN)
-
-
 def begin(request: HttpRequest, area: Area) -> HttpResponseBase:
     """Leads to the provider; `next` in the query is the page to go to afterwards."""
     _require_on()
@@ -67,18 +53,16 @@ def begin(request: HttpRequest, area: Area) -> HttpResponseBase:
         return _refused(request, area, refusal)
 
 
-def finish(
-    request: HttpRequest, area: Area, user_of: Callable[[HttpRequest, Identity], User]
-) -> HttpResponseBase:
-    """Signs in who came back from the provider, or leads to the second factor. `user_of` returns
-    whom an identity signs in, and raises ActionRefused.
-    """
+@never_cache
+@require_safe
+def finish(request: HttpRequest, area: Area) -> HttpResponseBase:
+    """Signs in who came back from the provider with a code, or leads to the second factor."""
     _require_on()
     email = ""
     try:
         identity = provider.client().identity_of(request)
         email = identity.email
-        user = user_of(request, identity)
+        user = area.user_of(request, identity)
     except NotBegun as refusal:  # not logged: anyone can send one at any time
         return _refused(request, area, refusal)
     except ActionRefused as refusal:
@@ -91,6 +75,8 @@ def finish(
     )
 
 
+@never_cache
+@require_safe
 def end(request: HttpRequest, area: Area) -> HttpResponseBase:
     """Leads to the end of the session at the provider, which leads back to the sign-in page."""
     _require_on()

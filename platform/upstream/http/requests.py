@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -54,7 +54,7 @@ def request_bytes(target: str, headers: Mapping[str, str], body: bytes) -> bytes
     return _head(target, headers) + b"%d\r\n\r\n" % len(body) + body
 
 
-@cache
+@lru_cache(maxsize=256)
 def read_url(url: str) -> Address:
     """Raises BadAddress where the URL is none of HTTP."""
     try:

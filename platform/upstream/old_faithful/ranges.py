@@ -1,19 +1,21 @@
 """Byte ranges of an archive's files: over HTTP, from an object store or from a folder."""
 
-import re
 import time
-from collections.abc import Callable
-from typing import Any
+from functools import cached_property
 
 from columns.caches import ENTRY_BYTES, ByteCache
-from upstream.object_requests import request_terms
+from upstream.object_store import NoSuchObject, ObjectStore, StoreFault
 from upstream.old_faithful.errors import Damaged, Unreachable
 
-# An archive that let a request time out is not asked again for so long, or for the time limit if
-# that is less: those who wait behind that request would each wait as long.
-_AWAY_SECONDS = 5.0
-# An address may hold a token.
-_ADDRESS = re.compile(r"\w+://\S+")
+
+class _Options:
+    """What the environment variables do not say: an archive may be read without TLS."""
+
+    def for_client(self) -> dict[str, str]:
+        return {"allow_http": "true"}
+
+    def for_store(self) -> dict[str, str]:
+        return {}
 
 
 class Archive:
@@ -24,21 +26,13 @@ class Archive:
     """
 
     def __init__(self, url: str, *, timeout_seconds: int, cache_bytes: int) -> None:
-        # Costs 7 MB of memory that a process without remote history saves.
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-
         self.timeout_seconds = timeout_seconds
         self.cache: ByteCache[bytes] = ByteCache(cache_bytes, entry_bytes=ENTRY_BYTES)
-        self.bytes_read = 0
-        self.requests = 0
-        self._away_until = 0.0
-        self._failures = (BaseError, OSError, ValueError)
-        # A folder on this machine takes neither time limits nor retries.
-        options: dict[str, Any] = (
-            {} if url.startswith("file:") else request_terms(timeout_seconds, allow_http=True)
-        )
-        self._store = from_url(url, **options)
+        self._url = url
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        return ObjectStore(self._url, _Options(), timeout_seconds=self.timeout_seconds)
 
     def reading(self) -> "Reading":
         """For the reads of one call."""
@@ -46,46 +40,21 @@ class Archive:
 
     def fetch(self, path: str, start: int, size: int) -> bytes:
         """Up to `size` bytes, fewer at the file's end. Raises Unreachable."""
-        import obstore
-
-        found = self._asked(
-            path, lambda: bytes(obstore.get_range(self._store, path, start=start, length=size))
-        )
-        if len(found) > size:
-            raise Unreachable(path, f"{len(found)} bytes were sent instead of {size}")
-        return found
+        try:
+            return self._store.get_range(path, start, size)
+        except NoSuchObject:
+            raise NoSuchFile(path, "no such file") from None
+        except StoreFault as fault:
+            raise Unreachable(path, fault.reason) from None
 
     def whole(self, path: str, most: int) -> bytes | None:
         """A small file; None where there is none. Raises Unreachable."""
-        import obstore
-
-        def read() -> bytes:
-            found = obstore.get(self._store, path)
-            size = found.meta["size"]
-            if size > most:
-                raise Damaged(path, f"{size} bytes, more than {most}")
-            return bytes(found.bytes())
-
         try:
-            return self._asked(path, read)
+            found = self.fetch(path, 0, most + 1)
         except NoSuchFile:
             return None
-
-    def _asked(self, path: str, read: Callable[[], bytes]) -> bytes:
-        started = time.monotonic()
-        if started < self._away_until:
-            raise Unreachable(path, "the archive did not respond a moment ago")
-        self.requests += 1
-        try:
-            found = read()
-        except FileNotFoundError:
-            raise NoSuchFile(path, "no such file") from None
-        except self._failures as error:
-            now = time.monotonic()
-            if now - started >= self.timeout_seconds:
-                self._away_until = now + min(_AWAY_SECONDS, self.timeout_seconds)
-            raise Unreachable(path, _reason(error)) from None
-        self.bytes_read += len(found)
+        if len(found) > most:
+            raise Damaged(path, f"more than {most} bytes")
         return found
 
 
@@ -138,8 +107,3 @@ class Reading:
     def _check_time(self, path: str) -> None:
         if time.monotonic() > self._deadline:
             raise Unreachable(path, f"not read within {self.archive.timeout_seconds} s")
-
-
-def _reason(error: Exception) -> str:
-    """The first line, which names the outcome, without addresses; the others are the library's."""
-    return _ADDRESS.sub("(address)", str(error).partition("\n")[0])[:300]

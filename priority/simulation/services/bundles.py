@@ -12,7 +12,7 @@ from chain import addresses
 from chain.commitment import Commitment
 from chain.units import Slot
 from priority.simulation.errors import HeadMoved
-from priority.simulation.services.head import mints_of, read_head, recent_blockhashes
+from priority.simulation.services.head import read_head, recent_blockhashes
 from rewind.accounts.results.completeness import Completeness
 from rewind.accounts.services.completeness import completeness
 from rewind.errors import StateNotRecorded
@@ -25,6 +25,7 @@ from simulator.client import simulate
 from simulator.errors import AccountsMissing
 from simulator.missing_rules import MissingRule, missing_accounts
 from simulator.outcome import Outcome, refused
+from simulator.required_accounts import mints_of
 from upstream.http.client import Client
 
 Accounts = dict[Pubkey, Account | None]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -26,8 +26,7 @@ from priority.simulation.services.node_features import features_of
 from simulator.machine import CACHED_SYSVARS
 from simulator.missing_rules import MissingRule
 from simulator.moment import Moment
-from simulator.required_accounts import native_keys, needed_keys
-from simulator.token_balances import held_mint
+from simulator.required_accounts import mints_of, native_keys, needed_keys
 from upstream.http.client import Client
 
 # Each reads once, and a slot is long against a read: more are for a node that lags or is far away.
@@ -161,6 +160,7 @@ def _missing(
     """
     while True:
         keys.update(dict.fromkeys(_wanted(transactions, accounts)))
+        # Without them no token account is shown parsed.
         keys.update(dict.fromkeys(mints_of(also, accounts)))
         missing = [key for key in keys if key not in accounts]
         if known is None:
@@ -177,13 +177,6 @@ def recent_blockhashes(sysvar: Account | None) -> list[Hash]:
     count = int.from_bytes(data[:8], "little")
     starts = range(8, min(8 + _BLOCKHASH_ENTRY * count, len(data) - 31), _BLOCKHASH_ENTRY)
     return [Hash(data[start : start + 32]) for start in starts]
-
-
-def mints_of(pubkeys: Collection[Pubkey], accounts: Mapping[Pubkey, Account | None]) -> set[Pubkey]:
-    """The mints of those that are token accounts: without them none is shown parsed."""
-    held = (accounts.get(key) for key in pubkeys)
-    mints = {held_mint(account) for account in held if account is not None}
-    return {mint for mint in mints if mint is not None}
 
 
 def _wanted(

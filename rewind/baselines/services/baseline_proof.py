@@ -142,7 +142,7 @@ def _why_unproven(total: LatticeHash, declared: Declared, base_slot: Slot | None
 
 def _take_superseded(total: LatticeHash, staging: Staging, again: ReadAgain) -> None:
     for state in staging.superseded():
-        total.take(account_lattice(*state[:3], state.data, executable=state.executable))
+        total.take(lattice_of(state))
     numbers = staging.superseded_unwanted()
     wanted = next(numbers, None)
     if wanted is None:
@@ -164,15 +164,7 @@ def _put_over(total: LatticeHash, staging: Staging, slot: Slot, lattice: bytes) 
     total.add(lattice)
     for pubkeys in _batches(staging.pubkeys()):
         for state in _recorded(pubkeys, slot):
-            total.take(
-                account_lattice(
-                    state.pubkey,
-                    state.lamports,
-                    state.owner,
-                    state.data,
-                    executable=state.executable,
-                )
-            )
+            total.take(lattice_of(state))
 
 
 def require_same(staging: Staging, slot: Slot, lattice: bytes | None) -> None:

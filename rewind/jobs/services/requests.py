@@ -1,8 +1,9 @@
 """A job's stored request (JSON), and its simulations."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 Json = dict[str, Any]
 
@@ -21,27 +22,32 @@ class Item:
     position: Json
 
 
-@dataclass(frozen=True, slots=True)
-class JobRequest:
-    """Transactions (by their texts, or by signatures alone), each at each position; without
-    positions each right before itself. `first`, `count` and `step` stand for positions that are
-    ends of slots. The rest of a simulation's config is the same for all.
+class SlotSteps(msgspec.Struct, frozen=True, array_like=True):
+    """Positions at the ends of `count` slots, from `first` on every `step` slots."""
+
+    first: int = 0
+    count: int = 0
+    step: int = 1
+
+
+class JobRequest(msgspec.Struct, frozen=True):
+    """Transactions (by their texts, or by signatures alone), each at each position of `positions`
+    or `range`; without both each right before itself. The rest of a simulation's config is the
+    same for all.
     """
 
-    signatures: Sequence[str]
-    texts: Sequence[str] | None
+    signatures: list[str]
+    texts: list[str] | None
     encoding: str
-    positions: Sequence[Json] | None
-    first: int
-    count: int
-    step: int
+    positions: list[Json] | None
+    range: SlotSteps
     config: Json
 
     @property
     def positions_each(self) -> int:
         if self.positions is not None:
             return len(self.positions)
-        return self.count or 1
+        return self.range.count or 1
 
     @property
     def total(self) -> int:
@@ -53,34 +59,14 @@ class JobRequest:
         signature = self.signatures[index]
         if self.positions is not None:
             position = self.positions[place]
-        elif self.count:
-            position = {"slot": self.first + place * self.step}
+        elif self.range.count:
+            position = {"slot": self.range.first + place * self.range.step}
         else:
             position = {"anchor": {"signature": signature, "position": "before"}}
         text = None if self.texts is None else self.texts[index]
         return Item(number, index, signature, text, position)
 
-    def as_json(self) -> Json:
-        """`read_request` reads it."""
-        return {
-            "signatures": list(self.signatures),
-            "texts": None if self.texts is None else list(self.texts),
-            "encoding": self.encoding,
-            "positions": None if self.positions is None else list(self.positions),
-            "range": [self.first, self.count, self.step],
-            "config": self.config,
-        }
 
-
-def read_request(kept: Mapping[str, Any]) -> JobRequest:
-    first, count, step = kept["range"]
-    return JobRequest(
-        signatures=kept["signatures"],
-        texts=kept["texts"],
-        encoding=kept["encoding"],
-        positions=kept["positions"],
-        first=first,
-        count=count,
-        step=step,
-        config=kept["config"],
-    )
+def read_request(kept: Json) -> JobRequest:
+    """Raises msgspec.ValidationError."""
+    return msgspec.convert(kept, JobRequest)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.db import connection
 
 from jsonrpc.errors import InternalError, RpcError
@@ -75,7 +76,7 @@ def run(
     ends_at = time.monotonic() + terms.turn_seconds / max(1, store.count_open(job.key_id))
     try:
         request = read_request(job.request)
-    except (KeyError, TypeError, ValueError):
+    except msgspec.ValidationError:
         log.exception("job %s cannot be read", job.pk)
         _close(job, SimulationJob.State.FAILED, now(), terms, "the job cannot be read")
         return None

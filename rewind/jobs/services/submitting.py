@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
 from django.db import transaction
 
 from chain.units import Slot
@@ -37,7 +38,7 @@ def submit(
     """
     if request.total > most_simulations:
         raise TooManySimulations(request.total, most_simulations)
-    kept = request.as_json()
+    kept = msgspec.to_builtins(request)
     with transaction.atomic():
         store.lock_key(key_id)
         if reference is not None:

@@ -13,9 +13,8 @@ from rewind.proof.models import ProofRun, SlotProof
 from rewind.proof.store import slot_proofs
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import badge, counted, grouped, in_full, slot_range
-from staff.parsing import slot_in
-from staff.read_only import LongListAdmin
+from staff.formatting import badge, counted, grouped, in_full
+from staff.read_only import LongListAdmin, SlotRangeAdmin
 
 _LOOKS = {"proven": "good", "consistent": "quiet", "refuted": "bad"}
 StateFilter = choice_filter(
@@ -36,13 +35,11 @@ _REASONS = {
 
 
 @admin.register(ProofRun)
-class ProofRunAdmin(LongListAdmin):
+class ProofRunAdmin(SlotRangeAdmin, LongListAdmin):
     change_form_outer_after_template = "admin/rewind/proofrun/bank.html"
     list_display = ("slots", "size", "standing", "basis", "why")
     fields = ("slots", "size", "standing", "basis", "why")
     list_filter = (StateFilter,)
-    search_fields = ("first_slot",)  # by `condition`
-    search_help_text = "A slot"
     why_nothing = (
         "Slots are proven from genesis or from a proven snapshot on, by the votes of the blocks"
         " above them (docs/proof.md)."
@@ -65,11 +62,6 @@ class ProofRunAdmin(LongListAdmin):
             found["searches"] = f"{reverse('admin:ingest_rangeorder_changelist')}?{listed}"
         return found
 
-    def condition(self, text: str) -> Q | None:
-        slot = slot_in(text)
-        return None if slot is None else Q(first_slot__lte=slot, last_slot__gte=slot)
-
-    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
     size = column("number", lambda row: grouped(row.last_slot - row.first_slot + 1))
     basis = column("rests on", lambda row: _basis(row))
     why = column("why", lambda row: _REASONS.get(row.reason, row.reason))

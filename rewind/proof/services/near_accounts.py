@@ -4,7 +4,7 @@ behind it the archive, and of filtered accounts what the proof keeps.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from chain.lattice import LATTICE_BYTES, account_lattice
+from chain.lattice import LATTICE_BYTES, lattice_of
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import State, newest_states
 from rewind.positions import CARRIED, Position
@@ -47,9 +47,9 @@ class NearAccounts:
             for pubkey in some:
                 state, other = archived.get(pubkey), kept.get(pubkey)
                 if other is not None and (state is None or state.slot <= other.slot):
-                    found[pubkey] = other.state.lattice
+                    found[pubkey] = lattice_of(other.state)
                 else:
-                    found[pubkey] = _NOTHING if state is None else lattice_of_state(state)
+                    found[pubkey] = _NOTHING if state is None else lattice_of(state)
         return found
 
     def after(self, slot: int, pubkeys: Collection[bytes]) -> dict[bytes, bytes]:
@@ -61,7 +61,7 @@ class NearAccounts:
             archived = self._archived(some, Position.end_of(slot))
             for pubkey in some:
                 state = archived.get(pubkey)
-                found[pubkey] = _NOTHING if state is None else lattice_of_state(state)
+                found[pubkey] = _NOTHING if state is None else lattice_of(state)
         return found
 
     def vote_states(self, slot: int, pubkeys: Sequence[bytes]) -> dict[bytes, VoteState]:
@@ -106,8 +106,3 @@ class NearAccounts:
         layout = look_up_slot(position.slot).layout
         found = newest_states(pubkeys, position, layout)
         return {key: state for key, state in found.items() if state.slot >= self._floor}
-
-
-def lattice_of_state(state: State) -> bytes:
-    parts = (state.pubkey, state.lamports, state.owner, state.data)
-    return account_lattice(*parts, executable=state.executable)

@@ -8,7 +8,7 @@ from solders.hash import Hash
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
-from chain.lattice import LatticeHash
+from chain.lattice import LatticeHash, lattice_of
 from chain.slot_ranges import runs
 from chain.units import I64_MAX
 from rewind.accounts.store.slot_lookup import look_up_slot
@@ -16,7 +16,6 @@ from rewind.accounts.store.states import newest_states
 from rewind.positions import Position
 from rewind.proof import accounts, votes
 from rewind.proof.services import degrees
-from rewind.proof.services.near_accounts import lattice_of_state
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
 from rewind.proof.store.slot_proofs import State
 from rewind.recording.store import slots
@@ -213,4 +212,4 @@ def _lattices(record: SlotRecord) -> dict[bytes, bytes]:
     pubkeys = list({write.pubkey for write in record.account_writes or ()})
     layout = look_up_slot(record.slot).layout
     found = newest_states(pubkeys, Position.end_of(record.slot), layout)
-    return {key: lattice_of_state(state) for key, state in found.items()}
+    return {key: lattice_of(state) for key, state in found.items()}

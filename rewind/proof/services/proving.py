@@ -11,7 +11,7 @@ from functools import partial
 
 from django.db import transaction
 
-from chain.lattice import LATTICE_BYTES, LatticeHash
+from chain.lattice import LATTICE_BYTES, LatticeHash, lattice_of
 from columns.queries import lift_timeouts
 from rewind.coverage.services import epochs
 from rewind.proof import accounts, votes
@@ -261,7 +261,7 @@ def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Result:
     archived = [queued.pubkeys[at : at + 32] for at in range(0, len(queued.pubkeys), 32)]
     new = near.after(queued.slot, archived)
     written = LatticeHash.sum_of(new.values())
-    hidden = {state.pubkey: state.lattice for state in filtered}
+    hidden = {state.pubkey: lattice_of(state) for state in filtered}
     new |= hidden
     old = near.before(queued.slot, new.keys())
     writes = SlotWrites(*queued[:4], votes.unpacked(queued.votes))

@@ -5,7 +5,7 @@ It ends where a sum is not met: an account that a slot wrote was last written in
 
 from collections.abc import Collection, Mapping
 
-from chain.lattice import LatticeHash
+from chain.lattice import LatticeHash, lattice_of
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import CARRIED, Position
@@ -14,7 +14,7 @@ from rewind.proof.accounts import KeptState
 from rewind.proof.backwards import parent_of
 from rewind.proof.banks import Bank, SlotWrites
 from rewind.proof.services import degrees
-from rewind.proof.services.near_accounts import NearAccounts, lattice_of_state
+from rewind.proof.services.near_accounts import NearAccounts
 from rewind.proof.services.proof_records import UNKNOWN
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
 from rewind.proof.store.proof_queue import QueuedSlot
@@ -75,7 +75,7 @@ def _parent(
     bank: Bank, mine: QueuedSlot, below: QueuedSlot, archived: Mapping[bytes, bytes]
 ) -> Bank | None:
     filtered = {state.pubkey: state for state in accounts.unpacked(mine.filtered)}
-    new = {**archived, **{key: state.lattice for key, state in filtered.items()}}
+    new = {**archived, **{key: lattice_of(state) for key, state in filtered.items()}}
     old = _before(bank.slot, new.keys(), filtered.keys())
     writes = SlotWrites(*below[:4], [])
     return parent_of(bank, writes, old, new.values(), _hashes(below))
@@ -97,8 +97,8 @@ def _before(slot: int, pubkeys: Collection[bytes], filtered: Collection[bytes]) 
     keys = list(pubkeys)
     states = newest_states(keys, Position(slot, CARRIED), look_up_slot(slot).layout)
     kept = _kept_before(slot, set(filtered))
-    found = [state.lattice for state in kept.values()]
-    found += [lattice_of_state(state) for key, state in states.items() if key not in kept]
+    found = [lattice_of(state) for state in kept.values()]
+    found += [lattice_of(state) for key, state in states.items() if key not in kept]
     return found
 
 

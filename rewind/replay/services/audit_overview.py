@@ -14,6 +14,8 @@ from rewind.replay.store.audits import Count
 DAYS = 30
 _PROGRAMS = 25
 _LISTED = 10
+# `slots_behind` counts no further.
+_MOST_BEHIND = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,7 @@ class AuditOverview:
         return self.days[-1]
 
 
-def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOverview:
-    """`slots_behind` counts no further than `most_behind`."""
+def audit_overview(*, now: datetime) -> AuditOverview:
     first, found = _found(now)
     days = _days(first, found)
     reasons: Counter[str] = Counter()
@@ -66,7 +67,7 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
         more_programs=len(programs) > _PROGRAMS,
         reasons=reasons.most_common(),
         audited_to=None if slot < 0 else slot,
-        slots_behind=store.count_above(slot, most_behind),
+        slots_behind=store.count_above(slot, _MOST_BEHIND),
         open=unresolved.count(),
         newest=list(unresolved[:_LISTED]),
     )

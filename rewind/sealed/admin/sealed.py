@@ -28,8 +28,9 @@ def _a_change(segment: SealedSegment) -> str:
     return f"{segment.stored_bytes / segment.changes:.1f}" if segment.changes else "-"
 
 
-def _size(segment: SealedSegment) -> int:
-    return SlotRange(segment.first_slot, segment.last_slot).size
+def _level(segment: SealedSegment) -> str:
+    size = SlotRange(segment.first_slot, segment.last_slot).size
+    return "merged" if size > PARTITION_SLOTS else "partition"
 
 
 @admin.register(SealedSegment)
@@ -62,13 +63,8 @@ class SealedSegmentAdmin(SealedAdmin):
         " behind the newest slot. The worker does it."
     )
 
-    @admin.display(description="level")
-    def level(self, segment: SealedSegment) -> str:
-        return "merged" if _size(segment) > PARTITION_SLOTS else "partition"
-
-    @admin.display(description="state", ordering="state")
-    def status(self, segment: SealedSegment) -> SafeString:
-        return badge(*_STATES[State(segment.state)])
+    level = column("level", _level)
+    status = column("state", lambda row: badge(*_STATES[State(row.state)]), "state")
 
     @admin.display(description="place")
     def place(self, segment: SealedSegment) -> SafeString | str:
@@ -89,9 +85,7 @@ class SealedSegmentAdmin(SealedAdmin):
     data = column("account data", lambda row: bytes_of(row.data_bytes))
     replaced_tables = column("partitions", lambda row: ", ".join(row.tables) or "none")
 
-    @admin.display(description="segments")
-    def replaced_segments(self, segment: SealedSegment) -> str:
-        return ", ".join(map(str, segment.segments)) or "none"
+    replaced_segments = column("segments", lambda row: ", ".join(map(str, row.segments)) or "none")
 
     @admin.display(description="bytes of these partitions")
     def before(self, segment: SealedSegment) -> SafeString | str:

@@ -11,7 +11,7 @@ from rewind.sealed.models import SealedSegment
 from rewind.sealed.packing.object_format import Entry, ObjectDamaged, SealedObject, parse
 from rewind.sealed.store import cold_store, moving
 from rewind.sealed.store.cold_blocks import object_name
-from rewind.sealed.store.object_store import ObjectStore, StoreFault, StoreUnreachable
+from upstream.object_store import ObjectStore, StoreFault, StoreUnreachable
 
 T = TypeVar("T")
 # A probe's bytes, and the range of it that is read.

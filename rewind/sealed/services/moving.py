@@ -28,9 +28,9 @@ from rewind.sealed.store import (
     sealing,
 )
 from rewind.sealed.store.cold_blocks import object_name
-from rewind.sealed.store.object_store import ObjectStore
 from rewind.sealed.store.sealing import Piece
 from shared_state import damage_reports
+from upstream.object_store import ObjectStore
 
 alone = moving.alone
 

@@ -150,9 +150,7 @@ def _cut(
         body = part[start : start + place.size]
         if len(body) != place.size:
             raise ArchiveDamaged(place.segment, place.block, f"{place.object} ends before it does")
-        found[place.block] = body if cache is None else _kept(cache, place, body)
+        found[place.block] = body
+        if cache is not None:
+            cache.keep(place.key, body)
     return found
-
-
-def _kept(cache: ByteCache[bytes], place: Place, body: bytes) -> bytes:
-    return cache.get(place.key, lambda: body)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.sealed.store.object_store import NoSuchObject, ObjectStore, Options, StoreFault
+from upstream.object_store import NoSuchObject, ObjectStore, Options, StoreFault
 
 # Ranges that are fetched at once.
 _FETCHES = 16

@@ -32,9 +32,9 @@ from embedded.tools import ToolFailed
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.sealed.services import archive_store
 from rewind.sealed.store.moving import with_objects
-from rewind.sealed.store.object_store import StoreFault
 from staff import audit
 from staff.formatting import counted
+from upstream.object_store import StoreFault
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.sealed.services import archive_store
-from rewind.sealed.store.object_store import (
+from upstream.object_store import (
     BadStoreOptions,
     NoSuchStore,
     StoreFault,

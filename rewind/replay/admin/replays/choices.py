@@ -7,8 +7,9 @@ from solders.pubkey import Pubkey
 
 from chain import addresses
 from chain.explained.funding import RentShortfall, Shortfall
-from chain.explained.instructions import all_keys, program_name, sol
+from chain.explained.instructions import program_name, sol
 from chain.explained.transactions import explain
+from chain.transaction_json import all_keys
 from rewind.replay.services import comparing
 from rewind.replay.services.replays.requests import ProgramEdit
 from rewind.replay.services.replays.running import Subject

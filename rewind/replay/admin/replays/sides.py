@@ -6,9 +6,10 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from chain.encodings import b64decode
-from chain.explained.instructions import Call, all_keys, flat, sol, with_separators
+from chain.explained.instructions import Call, flat, sol, with_separators
 from chain.explained.transactions import Explanation, explain
 from chain.shown_text import escaped, escaped_lines
+from chain.transaction_json import all_keys
 from rewind.replay.services.replays.results import Json, ReplayedTransaction
 from staff.formatting import badge, grouped, shortened
 

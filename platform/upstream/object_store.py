@@ -1,4 +1,4 @@
-"""The object store of cold storage: S3, GCS, Azure or a folder, through obstore.
+"""An object store: S3, GCS, Azure, files over HTTP or a folder, through obstore.
 
 obstore is imported with the first store that is opened: it takes 7 MB of memory.
 """
@@ -8,15 +8,17 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-from upstream.object_requests import request_terms
-
 # A store that let a request time out is not asked again for so long, or for the time limit if that
 # is less: those who wait behind that request would each wait as long.
 _AWAY_SECONDS = 5.0
+# A refused or broken connection and a 5xx are tried again so often, within the time limit.
+_RETRIES = 2
+_CONNECT_SECONDS = 5
 _PART_BYTES = 8 << 20
 _STATUS = re.compile(r"\bstatus(?: code)?:? (\d{3})\b")
 _CODE = re.compile(r"<Code>(\w{1,80})</Code>")
@@ -38,6 +40,7 @@ _REASONS = (
     ("the store's host does not accept connections", "kind: connect", "connection refused"),
     ("the store did not respond in time", "kind: timeout", "timedout", "timed out"),
     ("the store's disk is full", "no space left", "storagefull"),
+    ("the store does not send parts of files", "range request not supported"),
     ("the credentials are incomplete or cannot be fetched", "credential"),
 )
 
@@ -83,10 +86,10 @@ _owner: int | None = None
 
 
 class ObjectStore:
-    """The objects below a URL (s3, gs, az or file). A request gives up after `timeout_seconds`,
-    with its retries after twice that. Open it in the process that uses it: its threads do not
-    survive a fork, and a child forked after that is refused. Safe for threads. Every method raises
-    StoreFault.
+    """The objects below a URL (s3, gs, az, http, https or file). A request gives up after
+    `timeout_seconds`, with its retries after twice that. Open it in the process that uses it: its
+    threads do not survive a fork, and a child forked after that is refused. Safe for threads. Every
+    method raises StoreFault.
     """
 
     def __init__(self, url: str, options: Options | None, *, timeout_seconds: int) -> None:
@@ -200,10 +203,23 @@ def _folder_of(url: str) -> Path | None:
 
 
 def _parameters(options: Options | None, timeout_seconds: int) -> dict[str, Any]:
-    client_options = options.for_client() if options else {}
+    timeout = timedelta(seconds=timeout_seconds)
     return {
         "config": options.for_store() if options else {},
-        **request_terms(timeout_seconds, **client_options),
+        "client_options": {
+            **(options.for_client() if options else {}),
+            "timeout": timeout,
+            "connect_timeout": min(timeout, timedelta(seconds=_CONNECT_SECONDS)),
+        },
+        "retry_config": {
+            "max_retries": _RETRIES,
+            "retry_timeout": timeout,
+            "backoff": {
+                "init_backoff": timedelta(milliseconds=100),
+                "max_backoff": timedelta(seconds=1),
+                "base": 2,
+            },
+        },
     }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rewind.sealed.store.object_store import (
+from tests.rewind.s3_server import SECRET, Proxy, options, proxy_of, s3_server
+from upstream.object_store import (
     NoSuchObject,
     NoSuchStore,
     ObjectStore,
@@ -14,7 +15,6 @@ from rewind.sealed.store.object_store import (
     StoreRefuses,
     StoreUnreachable,
 )
-from tests.rewind.s3_server import SECRET, Proxy, options, proxy_of, s3_server
 
 # Digits of a status and a word of a refusal: a name may have both.
 NAME = "accounts/000000416403-bucket/41.blocks"
