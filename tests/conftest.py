@@ -171,6 +171,8 @@ def give_back_memory() -> None:
 
 # A collection takes a tenth of a second and more, and most files leave nothing to it.
 _WORTH_COLLECTING = 16 << 20
+# Few tests with accounts of 10 MB leave more, in objects that the collector hardly counts.
+_MUCH = 96 << 20
 # What the process had after the last one.
 _collected_at = [0]
 
@@ -187,13 +189,15 @@ def pytest_runtest_teardown(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, None, None]:
     yield
-    if nextitem is None or nextitem.path != item.path:
+    is_last = nextitem is None or nextitem.path != item.path
+    if is_last:
         shared.keep(spreading.rest_of_group(item.session.items, nextitem))
-        if resident_bytes() > _collected_at[0] + _WORTH_COLLECTING:
-            gc.collect()
+    if resident_bytes() > _collected_at[0] + (_WORTH_COLLECTING if is_last else _MUCH):
+        gc.collect()
+        if is_last:
             gc.freeze()  # what is kept, as caches are: the next collection need not look at it
-            give_back_memory()
-            _collected_at[0] = resident_bytes()
+        give_back_memory()
+        _collected_at[0] = resident_bytes()
 
 
 @pytest.fixture(scope="session")
