@@ -1,6 +1,7 @@
 """Whether reads beside commits were linearizable: each answer is of one state that was current
 between its being asked for and its being received, and no read that begins after another one has
-ended sees an older state than it.
+ended sees an older state than it. A list of blocks may end with a block that was the newest after
+it was asked for: up to that one it knew what was missing.
 """
 
 from bisect import bisect_left
@@ -136,6 +137,15 @@ def check(commits: Sequence[Commit], reads: Sequence[Read]) -> Findings:
             found = known[number, seen] = holds(commits[number].state, seen)
         return found
 
+    def may_be_of(number: int, oldest: int, seen: Observation) -> bool:
+        if is_of(number, seen):
+            return True
+        if seen[0] != "blocks":
+            return False
+        (first, last), found = seen[1:]
+        newest = {max(each.state, default=-1) for each in commits[oldest : number + 1]}
+        return any(is_of(number, ("blocks", (first, min(last, end)), found)) for end in newest)
+
     for number in sorted(range(len(reads)), key=lambda number: reads[number].sent):
         read = reads[number]
         while reads[by_end[ended]].received < read.sent:
@@ -150,11 +160,15 @@ def check(commits: Sequence[Commit], reads: Sequence[Read]) -> Findings:
         for seen in read.observations:
             # The oldest that it can have been: so no later read is blamed for nothing.
             state = next(
-                (each for each in range(max(oldest, newest_seen), newest + 1) if is_of(each, seen)),
+                (
+                    each
+                    for each in range(max(oldest, newest_seen), newest + 1)
+                    if may_be_of(each, oldest, seen)
+                ),
                 None,
             )
             if state is None:
-                allowed = any(is_of(each, seen) for each in range(oldest, newest + 1))
+                allowed = any(may_be_of(each, oldest, seen) for each in range(oldest, newest + 1))
                 before = reads[seen_by] if allowed else None
                 result.violations.append(
                     "\n".join(_told(commits, read, seen, oldest, newest, before, newest_seen))

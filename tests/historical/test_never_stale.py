@@ -74,6 +74,9 @@ def _read(sent: int, received: int, *seen: object) -> Read:
         ([_read(10, 99, "newest", 1)], 1),
         # in no state at all
         ([_read(10, 400, "blocks", (0, 9), (3,))], 1),
+        # a list that ends with what was the newest block when it was asked for, or does not
+        ([_read(150, 350, "blocks", (0, 9), ())], 0),
+        ([_read(220, 350, "blocks", (0, 9), ())], 1),
         # each is right alone, and the second goes back behind the first
         ([_read(201, 203, "newest", 2), _read(204, 206, "newest", 1)], 1),
         # two that overlap may come in either order

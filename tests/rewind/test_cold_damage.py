@@ -127,7 +127,7 @@ def test_a_damaged_segment_does_not_move(history: Any, folder: Path) -> None:
 def test_a_store_that_is_away_is_not_taken_for_damage(history: Any, folder: Path) -> None:
     seal(half=True)
     assert move()
-    folder.rename(folder.with_name("away"))
+    folder.rename(folder.with_name(f"{folder.name}-away"))
     forget()
     cold_blocks.forget()
     with pytest.raises(ArchiveStoreUnavailable):

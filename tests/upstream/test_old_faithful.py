@@ -231,7 +231,7 @@ def test_a_remote_that_is_not_there_is_unreachable() -> None:
 
 
 def test_a_folder_that_is_not_mounted_is_unreachable_until_it_is(archive: Path) -> None:
-    away = archive.rename(archive.with_name("away"))
+    away = archive.rename(archive.with_name(f"{archive.name}-away"))
     found = history(f"file://{archive}")
     with pytest.raises(Unreachable, match="folder does not exist"):
         found.block(103)
