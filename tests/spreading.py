@@ -10,6 +10,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 # The suite is made for two processors, and waits more than it works.
 WORKERS = 5
+# So many of them begin with the tests that wait most.
+WAITING = 2
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
@@ -126,8 +128,8 @@ def workers(config: pytest.Config) -> int:
 
 class InOrder(LoadScopeScheduling):
     """Hands whole files to the workers, in the order of the collection. A file's tests of another
-    phase are another piece of work: none is done by a worker that is past that phase. But one
-    worker begins with the tests without a database, which nothing has to precede: they wait for
+    phase are another piece of work: none is done by a worker that is past that phase. But two
+    workers begin with the tests without a database, which nothing has to precede: they wait for
     processes, while those that roll back keep a processor busy.
     """
 
@@ -145,17 +147,17 @@ class InOrder(LoadScopeScheduling):
         return self._pieces[nodeid]
 
     def _assign_work_unit(self, node: Any) -> None:
-        is_last = len(self.nodes) > 1 and node is self.nodes[-1]
-        self.workqueue.move_to_end(next_piece(self.workqueue, is_last=is_last), last=False)
+        waits = len(self.nodes) > 1 and node in self.nodes[-WAITING:]
+        self.workqueue.move_to_end(next_piece(self.workqueue, waits=waits), last=False)
         super()._assign_work_unit(node)
 
 
-def next_piece(pieces: Collection[str], *, is_last: bool) -> str:
-    """What a worker does next of the pieces that are left: the first; for the last worker the first
+def next_piece(pieces: Collection[str], *, waits: bool) -> str:
+    """What a worker does next of the pieces that are left: the first; one that waits the first
     without a database, if the pieces are of all phases.
     """
     without = (each for each in pieces if each.startswith("3 "))
-    return next(without, next(iter(pieces))) if is_last else next(iter(pieces))
+    return next(without, next(iter(pieces))) if waits else next(iter(pieces))
 
 
 def _pieces(nodeids: Sequence[str]) -> Iterator[tuple[str, str]]:
