@@ -9,7 +9,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # The suite is made for two processors, and waits more than it works.
-WORKERS = 5
+WORKERS = 4
 # So many of them begin with the tests that wait most.
 WAITING = 2
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
