@@ -68,13 +68,18 @@ def _watched(
 
 
 def stage() -> None:
-    """An empty temporary table of this session, for `copy_staged`."""
+    """An empty table for `copy_staged`."""
+    empty("rewind_staged")
+
+
+def empty(table: str) -> None:
+    """The temporary table of this session, of changes, is there and empty."""
     execute(
-        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
+        f"CREATE TEMPORARY TABLE IF NOT EXISTS {table}"
         " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
     )
     # Rows of this transaction only: TRUNCATE makes three new files each time, also for none.
-    execute("DELETE FROM rewind_staged")
+    execute(f"DELETE FROM {table}")
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:

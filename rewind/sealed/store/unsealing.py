@@ -18,12 +18,7 @@ _ACTIVE = "SELECT id, first_slot, last_slot FROM rewind_sealedsegment WHERE stat
 
 def copy(changes: Iterable[Change]) -> None:
     """The changes are rows of the temporary table rewind_unsealed, and no others."""
-    execute(
-        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_unsealed"
-        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
-    )
-    # It is hardly ever large, and TRUNCATE makes new files.
-    execute("DELETE FROM rewind_unsealed")
+    writing.empty("rewind_unsealed")
     rows = map(writing.packed_change, changes)
     # Reading the changes asks the same connection, which serves nothing else during a COPY.
     while some := list(islice(rows, _COPIED_AT_ONCE)):
