@@ -1,11 +1,9 @@
 """Votes: what each validator says of the parent of a block, as transactions in that block."""
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import VersionedMessage
@@ -16,7 +14,9 @@ from chain.addresses import VOTE
 from chain.parsed.cursor import UnreadableError
 from chain.parsed_accounts.raw import RawAccount
 from chain.parsed_accounts.vote import parse_vote_account
-from chain.units import U64_MAX, Slot, UnixTimestamp
+from chain.shown_votes import vote_of
+from chain.transactions import decode_wire
+from chain.units import U64_MAX, UnixTimestamp
 from localnet.bank import Bank
 from localnet.identities import Validator
 from localnet.submissions import Submitted, read_transaction
@@ -141,34 +141,10 @@ def shown_votes(bank: Bank) -> list[dict[str, Any]]:
     shown = []
     for vote in bank.votes:
         status = bank.statuses.get(vote.signature)
-        if status is not None and status.err is None:
-            shown.append(_shown(vote))
+        told = vote_of(decode_wire(vote.wire))
+        if status is not None and status.err is None and told is not None:
+            shown.append(told)
     return shown
-
-
-def _shown(vote: Submitted) -> dict[str, Any]:
-    keys, (instruction,) = vote.message.account_keys, vote.message.instructions
-    slots, bank_hash, now = read_tower_sync(bytes(instruction.data))
-    return {
-        "hash": str(Hash(bank_hash)),
-        "signature": str(vote.transaction.signatures[0]),
-        "slots": slots,
-        "timestamp": now,
-        "votePubkey": str(keys[instruction.accounts[0]]),
-    }
-
-
-def read_tower_sync(data: bytes) -> tuple[Sequence[Slot], bytes, int]:
-    """What `tower_sync` wrote: the slots, the bank's hash and the time."""
-    root = int.from_bytes(data[4:12], "little")
-    count, place = _read_varint(data, 12)
-    slot, slots = 0 if root == U64_MAX else root, []
-    for _ in range(count):
-        distance, place = _read_varint(data, place)
-        slot, place = slot + distance, place + 1
-        slots.append(Slot(slot))
-    (now,) = struct.unpack_from("<q", data, place + 33)
-    return slots, data[place : place + 32], now
 
 
 def _varint(number: int) -> bytes:
@@ -177,13 +153,3 @@ def _varint(number: int) -> bytes:
         written.append(number & 127 | 128)
         number >>= 7
     return bytes((*written, number))
-
-
-def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[place]
-        number |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
-        if byte < 128:
-            return number, place

@@ -13,10 +13,10 @@ from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.addresses import CLOCK, TOKEN_PROGRAMS
 from chain.commitment import TransactionDetails, TransactionEncoding
 from chain.record_json import UnsupportedVersion, block_text
+from chain.shown_votes import vote_of
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Missed, Want
 from subscriptions.content import Content, Ran, Written
-from subscriptions.votes import vote_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -257,7 +257,7 @@ class VoteSubscription(Subscription):
             key = "vote", ran.index
             text = content.texts.get(key)
             if text is None:
-                vote = vote_of(ran.record)
+                vote = vote_of(ran.record.decoded)
                 text = content.texts[key] = b"" if vote is None else encode(vote)
             if text:
                 yield text, ran.index

@@ -6,6 +6,7 @@ piece. Counting stops above what a request may have.
 
 from typing import Any, NamedTuple
 
+from chain.leb128 import leb128
 from upstream.protobuf import geyser_pb2 as schema
 
 # Fields of a request with all of its filters: parsing and compiling them, and stating what they
@@ -13,7 +14,6 @@ from upstream.protobuf import geyser_pb2 as schema
 # itself.
 MOST_FIELDS = 10_100
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_LONGEST_VARINT = 10
 
 Table = dict[int, "Table"]
 """Of a message: the tags of its fields that are messages, with theirs."""
@@ -86,13 +86,10 @@ def _walked(data: bytes, table: Table, most_filters: int) -> Size:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A number, and where it ends."""
-    value = 0
-    for place in range(_LONGEST_VARINT):
-        byte = data[at + place]
-        value |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            return value, at + place + 1
-    raise NotARequest
+    number, width = leb128(data, at)
+    if not width:
+        raise NotARequest
+    return number, at + width
 
 
 def _table(message: Any) -> Table:

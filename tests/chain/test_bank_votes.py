@@ -11,8 +11,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from chain.bank_votes import BankVote, votes_in
+from chain.shown_votes import vote_of
 from chain.transactions import BadTransaction, decode_wire
-from subscriptions.votes import vote_of
 from tests.chain.proofs import ACCOUNTS, VOTE, VOTERS, tower_sync, vote_transaction
 from tests.examples import examples
 from upstream.archives.block_files import open_block_file
@@ -88,7 +88,7 @@ def test_votes_of_real_blocks(fixtures: Path, name: str, retired: bool) -> None:
         wire = each.decoded
         mine = list(votes_in(wire))
         programs = [wire.account_keys[program : program + 1] for program, *_ in wire.instructions]
-        told = vote_of(each) if programs[0] == [bytes(VOTE)] else None
+        told = vote_of(wire) if programs[0] == [bytes(VOTE)] else None
         if told is None:
             assert [bytes(VOTE)] in programs or not mine
             continue

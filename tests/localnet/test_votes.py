@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 
+from chain.parsed.cursor import Cursor
+from chain.parsed.vote import parse_vote
 from chain.units import UnixTimestamp
 from localnet.identities import VALIDATORS
-from localnet.votes import Tower, read_tower_sync, tower_sync
+from localnet.votes import Tower, tower_sync
 from tests.localnet.wallets import SOL
 from tests.localnet_process import Localnet, running_localnet
 from tests.patience import PATIENCE_SECONDS
@@ -130,9 +133,12 @@ def test_a_tower_is_read_as_it_was_written(steps: list[int], start: int) -> None
         assert len(set(counts)) == len(counts)
         assert tower.root is None or tower.root < tower.votes[0][0]
     written = tower_sync(tower, bytes(range(32)), UnixTimestamp(slot))
-    slots, bank_hash, now = read_tower_sync(written)
-    assert slots == [each for each, _ in tower.votes]
-    assert (bank_hash, now) == (bytes(range(32)), slot)
+    kind, info = parse_vote(["vote", "voter"], Cursor(written))
+    told = info["towerSync"]
+    assert kind == "towersync" and told["root"] == tower.root
+    lockouts = [[each["slot"], each["confirmation_count"]] for each in told["lockouts"]]
+    assert lockouts == tower.votes
+    assert (told["hash"], told["timestamp"]) == (str(Pubkey(bytes(range(32)))), slot)
 
 
 def test_a_vote_account_that_is_given_is_listed_without_stake(tmp_path: Path) -> None:

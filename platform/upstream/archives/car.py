@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from solders.hash import Hash
 
 from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
+from chain.leb128 import LONGEST, leb128
 from chain.transactions import BadTransaction, decode_wire, sanitize
 from chain.units import I64_MAX, Slot, UnixTimestamp
 from upstream.archives import checks
@@ -44,7 +45,6 @@ BlockhashOf = Callable[[Slot], str | None]
 _HEADER = re.compile(rb"[\x10-\x7f\x80-\xff]{1,2}\xa2\x65roots", re.DOTALL)
 _LARGEST_HEADER = 1 << 14
 _LARGEST_SECTION = 32 * 1024 * 1024
-_LONGEST_LENGTH = 9
 _WARNINGS_KEPT = 1_000
 
 
@@ -182,18 +182,16 @@ def _section(stream: ByteStream) -> bytes | None:
 
 def _length(stream: ByteStream, most: int) -> int | None:
     """An unsigned LEB128 number; None where the stream ends before it."""
-    start = stream.peek(_LONGEST_LENGTH)
+    start = stream.peek(LONGEST)
     if not start:
         return None
-    value = 0
-    for index, byte in enumerate(start):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            stream.read(index + 1)
-            if value > most:
-                raise Unreadable("", f"a section of {value} bytes is larger than any is")
-            return value
-    raise Unreadable("", "the length of a section is damaged, or the file ends inside it")
+    value, width = leb128(start)
+    if width == 0:
+        raise Unreadable("", "the length of a section is damaged, or the file ends inside it")
+    if value > most:
+        raise Unreadable("", f"a section of {value} bytes is larger than any is")
+    stream.read(width)
+    return value
 
 
 def _kind(cid: bytes, data: bytes) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from chain.blocks import SlotRecord
+from chain.leb128 import LONGEST, leb128
 from chain.transactions import BadTransaction
 from chain.units import Slot
 from upstream.archives.compression import ByteStream
@@ -16,7 +17,6 @@ from upstream.protobuf import geyser_pb2 as schema
 
 _VARINT, _TEXT = 0, 2
 _LOOK = 512
-_LONGEST_VARINT = 10
 # Base58 of 32 bytes.
 _HASH_TEXT = range(32, 45)
 _LONGEST_FILTER_NAME = 128
@@ -40,7 +40,7 @@ def is_block_update(start: bytes) -> bool:
 
 def are_block_updates(start: bytes) -> bool:
     """Whether a file's first bytes are several block updates, each behind its length."""
-    _, width = _varint(start, 0)
+    _, width = leb128(start)
     return width > 0 and is_block_update(start[width:])
 
 
@@ -62,10 +62,10 @@ def block_updates(stream: ByteStream, most: int) -> Iterator[SlotRecord]:
         yield _record(stream.read_all(most), "")
         return
     number = 0
-    while start := stream.peek(_LONGEST_VARINT):
+    while start := stream.peek(LONGEST):
         number += 1
         place = f"message {number}"
-        size, width = _varint(start, 0)
+        size, width = leb128(start)
         if width == 0:
             raise Unreadable(place, "its length is damaged, or the file ends inside it")
         if size > most:
@@ -125,23 +125,13 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:
     """
     at = 0
     while at < len(data):
-        tag, width = _varint(data, at)
+        tag, width = leb128(data, at)
         if width == 0 or tag & 7 not in (_VARINT, _TEXT):
             return
-        value, value_width = _varint(data, at + width)
+        value, value_width = leb128(data, at + width)
         if value_width == 0:
             return
         at += width + value_width
         yield tag >> 3, tag & 7, value, at
         if tag & 7 == _TEXT:
             at += value
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and how many bytes it takes; none where the bytes end inside it."""
-    value = 0
-    for index, byte in enumerate(data[at : at + _LONGEST_VARINT]):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value, index + 1
-    return 0, 0

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chain.blocks import SlotRecord
+from chain.leb128 import leb128
 from chain.units import Slot, UnixTimestamp
 from upstream.archives import checks
 from upstream.archives.car import CarBlocks, block_time, entry_hash
@@ -11,7 +12,7 @@ from upstream.archives.car_nodes import BLOCK, CID_SIZE, ENTRY, links, member
 from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
 from upstream.old_faithful import layout
-from upstream.old_faithful.epoch_files import EpochFiles, leb128
+from upstream.old_faithful.epoch_files import EpochFiles
 from upstream.old_faithful.errors import Damaged
 
 LARGEST_BLOCK = 256 * 1_048_576

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chain.leb128 import leb128
 from upstream.archives.car_nodes import CID_SIZE, decoded
 from upstream.archives.errors import Unreadable
 from upstream.old_faithful import layout
@@ -13,7 +14,6 @@ from upstream.old_faithful.signature_filter import SignatureFilter, UnknownForm
 _OFFSET_SIZE = 6
 _OFFSET_AND_SIZE = 9
 _MOST_CID_FILE = 1_024
-_LONGEST_LENGTH = 9
 _CAR_START = 4_096
 
 
@@ -122,13 +122,3 @@ class EpochFiles:
         if not 0 < length < _CAR_START:
             raise Damaged(self.car, "the CAR's header is damaged")
         return start + length
-
-
-def leb128(data: bytes) -> tuple[int, int]:
-    """(number, bytes that it takes) of the unsigned LEB128 number at the start; (0, 0) if none."""
-    value = 0
-    for index, byte in enumerate(data[:_LONGEST_LENGTH]):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value, index + 1
-    return 0, 0

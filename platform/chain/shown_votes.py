@@ -4,10 +4,10 @@ from typing import Any
 
 from solders.signature import Signature
 
-from chain.blocks import TransactionRecord
 from chain.encodings import b58encode
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.vote import parse_vote
+from chain.transactions import Wire
 
 _VOTES = frozenset(
     (
@@ -23,9 +23,8 @@ _VOTES = frozenset(
 )
 
 
-def vote_of(record: TransactionRecord) -> dict[str, Any] | None:
+def vote_of(wire: Wire) -> dict[str, Any] | None:
     """`{votePubkey, slots, hash, timestamp, signature}`; None if it is no vote."""
-    wire = record.decoded
     if not wire.instructions:
         return None
     instruction = wire.instructions[0]
@@ -43,7 +42,7 @@ def vote_of(record: TransactionRecord) -> dict[str, Any] | None:
         "slots": slots,
         "hash": found.get("hash"),
         "timestamp": found.get("timestamp"),
-        "signature": str(Signature(record.signature)),
+        "signature": str(Signature(wire.signatures[0])),
     }
 
 
