@@ -90,8 +90,11 @@ def test_the_overview_links_what_did_not_land(
 def test_the_overview_names_keys_with_a_monthly_limit_of_their_own(
     client: Client, key: ApiKey
 ) -> None:
-    assert "Their own limits" not in text_of(client, "/portal/")
+    text = text_of(client, "/portal/")
+    assert "Their own limits" not in text and "The quota resets" not in text
+    assert "The count starts again in " in text
     ApiKey.objects.update(calls_per_month=2_000)
+    assert "The quota resets in " in text_of(client, "/portal/")
     for page in ("/portal/", "/portal/limits/"):
         text = text_of(client, page)
         assert "calls a month: no limit" in text
