@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chain.blocks import Granularity, SlotRecord
+from chain.blocks import Granularity, SlotRecord, TransactionRecord
 from chain.units import Slot
 from ingest.errors import AnotherBlock
 from ingest.joining import LAG_SECONDS, SHORT_SECONDS, Joiner, Outcome
@@ -32,7 +32,10 @@ def made(slot: int, *, base: int = 1, step: int = 1, fork: int = 0) -> SlotRecor
         writes.append(write(5, signature(slot, index), lamports=index + 1))
     writes.append(write(LEADER))
     numbered = [each._replace(write_version=base + step * n) for n, each in enumerate(writes)]
-    return block(slot, writes=numbered, fork=fork)
+    record = block(slot, writes=numbered, fork=fork)
+    meta = {"err": None, "fee": 5_000, "preBalances": [], "postBalances": []}
+    metas = [TransactionRecord(each.wire, meta) for each in record.transactions]
+    return replace(record, transactions=metas)
 
 
 def buffer_of(record: SlotRecord, *, lacks: Iterable[int] = (), live: bool = True) -> SlotBuffer:

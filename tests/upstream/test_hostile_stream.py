@@ -16,11 +16,12 @@ from h2.settings import SettingCodes
 
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream.hostile import Frames, framed, says, speaking, trickles
-from upstream.geyser.client import first_available, newest_slot, stream_error
-from upstream.geyser.errors import FromSlotTooOld, StreamError, Unreachable
+from upstream.geyser.client import GeyserStream, first_available, newest_slot, stream_error
+from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
 from upstream.grpc import status as codes
 from upstream.grpc.status import GrpcStatus
 from upstream.grpc.stream import LARGEST_MESSAGE, GrpcStream
+from upstream.protobuf import geyser_pb2 as schema
 
 NOBODYS_STREAM = 2**31 - 1
 
@@ -78,6 +79,22 @@ def test_trailers_of_any_kind_are_a_status(
     assert status.code == code
     assert status.text.replace("\ufffd", "") == text
     assert isinstance(stream_error(status), StreamError)
+
+
+def test_a_transaction_without_what_came_of_it_ends_the_stream() -> None:
+    transaction = {"signature": bytes(64), "index": 3}
+    update = schema.SubscribeUpdate(transaction={"slot": 7, "transaction": transaction})
+
+    def script(server: Frames) -> None:
+        server.begin()
+        server.message(update.SerializeToString())
+
+    with (
+        speaking(framed(script)) as port,
+        GeyserStream(f"http://127.0.0.1:{port}") as stream,
+        pytest.raises(StreamRefused, match="transaction 3 of slot 7 comes without its meta"),
+    ):
+        next(iter(stream))
 
 
 def test_a_response_that_is_not_http_200_is_a_status() -> None:

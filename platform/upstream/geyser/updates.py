@@ -187,6 +187,9 @@ def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
     info = update.transaction
     if len(info.signature) != 64:
         raise BadUpdate(f"a transaction of slot {update.slot} has no signature")
+    if not info.HasField("meta"):
+        # Read as an empty meta it would have succeeded.
+        raise BadUpdate(f"transaction {info.index} of slot {update.slot} comes without its meta")
     try:
         written: Written = written_accounts(info.transaction.message, info.meta)
     except IndexError:
