@@ -141,9 +141,9 @@ def shown_votes(bank: Bank) -> list[dict[str, Any]]:
     shown = []
     for vote in bank.votes:
         status = bank.statuses.get(vote.signature)
-        told = vote_of(decode_wire(vote.wire))
-        if status is not None and status.err is None and told is not None:
-            shown.append(told)
+        published = vote_of(decode_wire(vote.wire))
+        if status is not None and status.err is None and published is not None:
+            shown.append(published)
     return shown
 
 
