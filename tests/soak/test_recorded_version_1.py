@@ -36,7 +36,7 @@ CAUSES = {
     "no units": "It asks for no compute units",
     "units": "It used all its compute units",
     "SOL": "Transfer of 1,000,000 SOL; the payer had",
-    "tokens": "Transfer of 1000000000 tokens; the account had",
+    "tokens": "Transfer of 1,000,000,000 tokens; the account had",
 }
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db]
