@@ -7,6 +7,7 @@ from typing import Any
 
 def fill(now: datetime) -> dict[str, Any]:
     """Customers, keys in every state, usage of weeks, blocks and imports; a few ids to open."""
+    from access.callers import SCOPES
     from access.models import Customer, Tier
     from access.services import keys
 
@@ -28,7 +29,7 @@ def fill(now: datetime) -> dict[str, Any]:
             tier=tiers[1 + number % 3],
             name=("indexer", "wallet back end", "n" * 100)[number % 3],
             environment=("production", "")[number % 2],
-            scopes=("historical", "rewind") if number % 4 else keys.SCOPES,
+            scopes=("historical", "rewind") if number % 4 else SCOPES,
             networks=["203.0.113.0/24", "2001:db8:1234:5678::/64"] if number % 3 == 1 else [],
             expires_at=now + timedelta(days=number) if number in (3, 5, 6, 9) else None,
         )

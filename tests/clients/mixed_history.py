@@ -61,8 +61,8 @@ def given_to_the_lander(service: Service, localnet: Localnet, last: int) -> list
     return [each["signature"] for each in found if each["slot"] <= last]
 
 
-def made(service: Service) -> History:
-    """Sends twelve rounds of them, and waits until all that they did is archived."""
+def made(service: Service, *, rounds: int = 12) -> History:
+    """Sends so many rounds of them, and waits until all that they did is archived."""
     localnet, pen = localnet_of(service), Pen(seed=3)
     until(lambda: localnet.answer("getHealth").get("result") == "ok", "localnet healthy")
     until(lambda: archived_to(service) >= 0, "a slot archived")
@@ -76,7 +76,7 @@ def made(service: Service) -> History:
     of_localnet(localnet, sending(opening))
     landed(localnet, [each.signature for each in opening])
     history.taken += opening
-    for number in range(12):
+    for number in range(rounds):
         if number in (3, 7):
             localnet.call("setFaults", {"forkSlots": 2, "skipSlots": 1})
         play_round(history, mixture, pen, number)

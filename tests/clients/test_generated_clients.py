@@ -3,12 +3,14 @@
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
-
-from clients import documents
+from typing import Any
 
 from .service import ROOT
 
+# Beside the module is a folder of the same name, for which type checkers take it.
+documents: Any = import_module("clients.documents")
 PYTHON = ROOT / "clients" / "python"
 ADVICE = "run `make clients-generate`, and commit what it writes"
 

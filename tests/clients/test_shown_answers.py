@@ -266,7 +266,8 @@ def test_what_is_recorded_is_what_is_documented(reference: Reference) -> None:
         f"recorded.json is not of these examples: RECORD_EXAMPLES=1 .venv/bin/pytest {__file__}"
     )
     for door, answer in recorded["answers"].items():
-        assert not reference.faults(*door.split(), answer), door
+        path, method = door.split()
+        assert not reference.faults(path, method, answer), door
     words = set(filter(None, map(_word, _leaves(list(EXAMPLES.values())))))
     assert words <= recorded["values"].keys()
 

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pytest
 import requests
@@ -82,7 +82,7 @@ def redirect_of(browser: Client, path: str, name: str) -> str:
         )
         sent = None
         if answer.is_redirect:
-            address = requests.compat.urljoin(address, answer.headers["Location"])
+            address = urljoin(address, answer.headers["Location"])
             if address.startswith(HERE):
                 return address.removeprefix(HERE)
             continue
