@@ -4,6 +4,7 @@ with the block that decides it.
 """
 
 import os
+import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -279,9 +280,11 @@ class Fates(Service):
     def check_final(self, each: Sent, told: dict[str, Any]) -> None:
         if told["state"] in LOST:
             assert each.landed is None, "it landed"
-            is_authority = (told["reason"] or "").startswith("nonce_authority")
-            assert not self.chain.can_land(each), "it can land now"
-            assert is_authority or self.chain.is_gone(each), "it can still land"
+            if (told["reason"] or "").startswith("nonce_authority"):
+                self.check_authority(each, told["reason"])
+            else:
+                assert not self.chain.can_land(each), "it can land now"
+                assert self.chain.is_gone(each), "it can still land"
             word, _, since = (told["reason"] or "").partition(" since slot ")
             if since and word.startswith(("nonce_moved", "nonce_closed")):
                 self.check_since(each, word.startswith("nonce_closed"), since)
@@ -289,6 +292,19 @@ class Fates(Service):
             assert each.landed is not None
             assert (told["slot"], told["err"]) == each.landed
             assert told["state"] == ("landed" if each.landed[1] is None else "failed")
+
+    def check_authority(self, each: Sent, reason: str) -> None:
+        """It was another's in the newest state that is known: a block that is not stored yet may
+        have given it back.
+        """
+        assert each.nonce is not None
+        found = re.search(" (?:at|since) slot ([0-9]+)", reason)
+        assert found is not None, reason
+        since = int(found[1])
+        # What the archive does not follow is known as of the slot that the node names.
+        slots = {slot for slot in self.chain.stored if slot > since and each.nonce == NONCES[0]}
+        known = [self.chain.states[slot][each.nonce] for slot in (since, *slots)]
+        assert not any(state.is_payers for state in known), "the authority was given back before"
 
     def check_since(self, each: Sent, is_closed: bool, since: str) -> None:
         """The reason names the change with which the nonce came into the state that it has."""
