@@ -9,6 +9,7 @@ from upstream.geyser.slot_buffers import (
     SLOT_HASHES,
     SLOT_HISTORY,
     SlotBuffer,
+    is_same,
 )
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
 from upstream.protobuf import geyser_pb2 as schema
@@ -86,7 +87,7 @@ class Part:
             known = self.transactions.get(update.transaction_index)
             if known is None:
                 self.size += len(update.packed)
-            elif known.signature != update.signature:
+            elif not is_same(known, update):  # perhaps the same transaction, in another bank
                 self.is_mixed = True
             self.transactions[update.transaction_index] = update
             self.signatures[update.signature] = update

@@ -1,6 +1,6 @@
 """One slot, two banks: what subscribers of each commitment are sent of it."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from livefeed.messages import Level
 from livefeed.slots import SlotTracker
@@ -44,6 +44,7 @@ def _content(
 
 
 @settings(max_examples=examples(300))
+@example(Order(named=frozenset({"account", "block_meta"}), is_later=True, part=1.0))
 @given(ORDERS)
 def test_a_confirmed_slot_is_its_final_banks_or_not_whole(order: Order) -> None:
     found, truth = sent(order)

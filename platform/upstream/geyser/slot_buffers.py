@@ -74,7 +74,7 @@ class SlotBuffer:
         else:
             known = self.meta = self.meta or update
         if known is not update:
-            if any(_is_same(each, update) for each in (known, *self.spare)):
+            if any(is_same(each, update) for each in (known, *self.spare)):
                 return 0
             self.spare.append(update)
         self.size += len(update.packed)
@@ -121,7 +121,7 @@ class SlotBuffer:
             return True
         both = self.writes.keys() & other.writes.keys()
         if both:
-            return all(_is_same(self.writes[key], other.writes[key]) for key in both)
+            return all(is_same(self.writes[key], other.writes[key]) for key in both)
         versions = [version for _, version in (*self.writes, *other.writes)]
         return bool(versions) and max(versions) - min(versions) + 1 == len(versions)
 
@@ -284,7 +284,7 @@ class SlotBuffer:
         return [each for each in self.writes.values() if each.signature in own]
 
 
-def _is_same(
+def is_same(
     one: AccountUpdate | TransactionUpdate | BlockMetaUpdate,
     other: AccountUpdate | TransactionUpdate | BlockMetaUpdate,
 ) -> bool:
