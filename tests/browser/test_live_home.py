@@ -40,12 +40,16 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 
     Upstream.objects.update(is_enabled=False)
     began = timezone.now() - timedelta(minutes=4)
-    Alarm.objects.create(
+    # The web process checks the alarms itself, and may have found it meanwhile.
+    Alarm.objects.update_or_create(
         name="no_upstream",
-        severity="critical",
-        text="No upstream is enabled: accepted submissions will expire.",
-        began_at=began,
-        opened_at=began,
+        closed_at=None,
+        defaults={
+            "severity": "critical",
+            "text": "No upstream is enabled: accepted submissions will expire.",
+            "began_at": began,
+            "opened_at": began,
+        },
     )
     page.get_by_role("link", name="All alarms").focus()
     wait_a_beat()
