@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
 from solders.pubkey import Pubkey
@@ -111,7 +111,15 @@ class MentionCondition(Condition, frozen=True, kw_only=True):
     outcome: Literal["any", "landed", "failed"] = "any"
 
 
-CONDITIONS: Mapping[str, type[Condition]] = {
+AnyCondition: TypeAlias = (
+    SubmissionCondition
+    | LandingShareCondition
+    | TipSpendCondition
+    | AccountCondition
+    | ProgramCondition
+    | MentionCondition
+)
+CONDITIONS: Mapping[str, type[AnyCondition]] = {
     Trigger.SUBMISSION: SubmissionCondition,
     Trigger.LANDING_SHARE: LandingShareCondition,
     Trigger.TIP_SPEND: TipSpendCondition,
@@ -121,7 +129,7 @@ CONDITIONS: Mapping[str, type[Condition]] = {
 }
 
 
-def read_condition(trigger: str, given: Mapping[str, Any]) -> Condition:
+def read_condition(trigger: str, given: Mapping[str, Any]) -> AnyCondition:
     """The condition of a rule with this trigger. Raises ConditionInvalid, which names members as
     they are on the wire.
     """
@@ -137,7 +145,7 @@ def read_condition(trigger: str, given: Mapping[str, Any]) -> Condition:
         if name in present and not _is_address(present[name]):
             raise ConditionInvalid(f"`{name}` is not a Solana address: {str(present[name])[:60]!r}")
     try:
-        condition = msgspec.convert(present, kind)
+        condition: AnyCondition = msgspec.convert(present, kind)
         if isinstance(condition, ProgramCondition):
             condition.account_filters()
     except msgspec.ValidationError as error:
@@ -165,7 +173,7 @@ def stored(condition: Condition) -> dict[str, Any]:
     return found
 
 
-def described(condition: Condition) -> str:
+def described(condition: AnyCondition) -> str:
     """The condition in a few words."""
     match condition:
         case SubmissionCondition():
@@ -190,7 +198,8 @@ def described(condition: Condition) -> str:
         case MentionCondition():
             which = "" if condition.outcome == "any" else f", {condition.outcome} only"
             return f"{condition.address}{which}"
-    raise TypeError(type(condition).__name__)
+        case _:
+            assert_never(condition)
 
 
 _MINUTES = {15: "15 minutes", 60: "an hour", 360: "6 hours"}

@@ -29,6 +29,7 @@ from staff.formatting import counted
 
 log = logging.getLogger(__name__)
 
+TRIGGERS = (Trigger.ACCOUNT, Trigger.PROGRAM, Trigger.MENTION)
 # A cluster's clock may be behind ours: a rule is about blocks whose time is so much older, too.
 _SLACK = timedelta(seconds=30)
 # The log says which slots were reported; those that it might have forgotten are not reported again.
@@ -39,7 +40,7 @@ def publish_slots(records: Sequence[SlotRecord], *, now: datetime) -> int:
     """Publishes the events of stored slots, oldest slot first: call it in the transaction that
     stores them. A slot that is stored again adds none. Returns how many it wrote, at most.
     """
-    rules = _Rules(rule_store.enabled_rules(Trigger.ACCOUNT, Trigger.PROGRAM, Trigger.MENTION))
+    rules = _Rules(rule_store.enabled_rules(*TRIGGERS))
     if not rules:
         return 0
     found = []

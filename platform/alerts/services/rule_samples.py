@@ -1,6 +1,7 @@
 """Examples of what rules publish, for tests of a rule."""
 
 from datetime import datetime
+from typing import assert_never
 
 from solders.pubkey import Pubkey
 from solders.signature import Signature
@@ -44,7 +45,7 @@ def example(rule: Rule, *, now: datetime) -> RuleEvent:
         case MentionCondition(address=address):
             return chain_rules.address_mentioned(address, _SIGNATURE, _SLOT, 0, time, {})
         case condition:
-            raise TypeError(type(condition).__name__)
+            assert_never(condition)
 
 
 def _fate(state: str) -> submission_rules.Fate:

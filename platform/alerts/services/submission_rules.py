@@ -21,6 +21,8 @@ from alerts.services.key_events import iso, key_data
 from alerts.services.rule_events import RuleEvent, publish
 from staff.formatting import counted, utc
 
+TRIGGER = Trigger.SUBMISSION
+
 
 class Fate(NamedTuple):
     """A final fate: `state` is landed, failed, expired or refused."""
@@ -40,7 +42,7 @@ def publish_fates(fates: Sequence[Fate], *, now: datetime) -> None:
     them. Two queries and a statement for any number; one query without rules.
     """
     key_ids = {fate.key_id for fate in fates}
-    rules = rule_store.rules_of_keys(Trigger.SUBMISSION, key_ids) if key_ids else []
+    rules = rule_store.rules_of_keys(TRIGGER, key_ids) if key_ids else []
     if not rules:
         return
     keys = {key.pk: key for key in keys_by_id(key_ids)}

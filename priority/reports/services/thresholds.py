@@ -18,6 +18,7 @@ from priority.reports.store.counts import DAY, HOUR, STEP, floor
 from priority.reports.store.key_landings import states_and_tips
 from priority.submissions import SETTLED, State
 
+TRIGGERS = (Trigger.LANDING_SHARE, Trigger.TIP_SPEND)
 _COUNTED_IN = {"hour": HOUR, "day": DAY, "month": DAY}
 
 
@@ -25,7 +26,7 @@ def watch(*, now: datetime) -> None:
     """Compares each rule's threshold with what was counted last. What crossed it is written with
     the event, so that each crossing is published once.
     """
-    for each in rule_store.enabled_rules(Trigger.LANDING_SHARE, Trigger.TIP_SPEND):
+    for each in rule_store.enabled_rules(*TRIGGERS):
         with transaction.atomic():
             rule = rule_store.lock_enabled(each.pk)
             if rule is None:
