@@ -100,8 +100,8 @@ class SimulationJobs(Result, frozen=True, kw_only=True):
 
 
 class Limits(Result, frozen=True, kw_only=True):
-    """All limits of the caller. Callers without a key share the buckets of bundles and tip fetches
-    among them.
+    """The limits of calls; those of subscriptions are the tier's. Callers without a key share the
+    buckets of bundles and tip fetches among them.
 
     requests: calls of any kind; without a key those of one address
     bundles: bundles that are sent

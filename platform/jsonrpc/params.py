@@ -55,8 +55,9 @@ def read_base58(kind: type, value: Any) -> Any:
 class ParamsReader:
     """Reads the params array of one method: the parameters after the first, in order.
 
-    An annotation that msgspec cannot read raises TypeError here, so at import. `as_node`: the
-    method is the standard node's, whose forms and words it follows.
+    An annotation that msgspec cannot read, or an integer that may be negative, raises TypeError
+    here, so at import. `as_node`: the method is the standard node's, whose forms and words it
+    follows.
     """
 
     def __init__(self, function: Callable[..., Any], *, as_node: bool = False) -> None:
@@ -64,6 +65,10 @@ class ParamsReader:
         parameters = list(inspect.signature(function).parameters.values())[1:]
         self.names = [parameter.name for parameter in parameters]
         self.types = [hints[name] for name in self.names]
+        for name, kind in zip(self.names, self.types, strict=True):
+            info = msgspec.inspect.type_info(kind)
+            if isinstance(info, msgspec.inspect.IntType) and info.ge is None:
+                raise TypeError(f"{function.__name__}: `{name}` may be negative: U64 is a slot")
         self.defaults = [parameter.default for parameter in parameters]
         self.required = sum(p.default is inspect.Parameter.empty for p in parameters)
         self._as_node = as_node

@@ -7,6 +7,7 @@ import pytest
 from msgspec import Meta
 from solders.pubkey import Pubkey
 
+from chain.units import Slot
 from jsonrpc.errors import InvalidParams
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64
@@ -202,6 +203,14 @@ def test_an_unreadable_annotation_is_an_error_at_import() -> None:
 
         @table.add("bad")
         def bad(call: Any, one: list[int] | set[int]) -> None: ...
+
+
+def test_a_number_that_may_be_negative_is_an_error_at_import() -> None:
+    table = MethodTable()
+    with pytest.raises(TypeError, match="bad: `slot` may be negative: U64 is a slot"):
+
+        @table.add("bad")
+        def bad(call: Any, slot: Slot) -> None: ...
 
 
 def test_keys_are_read_as_solders_types() -> None:

@@ -1879,7 +1879,7 @@ class TipFetches(Record):
 
 
 class Limits(Record):
-    """All limits of the caller. Callers without a key share the buckets of bundles and tip fetches among them."""
+    """The limits of calls; those of subscriptions are the tier's. Callers without a key share the buckets of bundles and tip fetches among them."""
 
     bundles: Bucket
     """bundles that are sent"""

@@ -1559,7 +1559,7 @@ export interface components {
         };
         /**
          * Limits
-         * @description All limits of the caller. Callers without a key share the buckets of bundles and tip fetches among them.
+         * @description The limits of calls; those of subscriptions are the tier's. Callers without a key share the buckets of bundles and tip fetches among them.
          */
         Limits: {
             /** @description bundles that are sent */
