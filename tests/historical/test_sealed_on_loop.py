@@ -21,7 +21,7 @@ from historical.sealed.store.frames import recent_frames
 from historical.transactions.services import transactions
 from historical.transactions.services.addresses import signatures_for_address
 from historical.transactions.services.whole_lists import whole_list
-from tests.cluster import one_machine
+from tests.cluster import embedded, one_machine
 from tests.loop_calls import Queries
 
 from .made_blocks import ACCOUNTS, made_block
@@ -100,6 +100,7 @@ def _listing(address: Pubkey, **wanted: Any) -> Coroutine[Any, Any, Any]:
     return whole_list(partial(signatures_for_address, address, **wanted), {}, strict=False)
 
 
+@embedded
 def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) -> None:
     """The newest of its transactions is not sealed."""
     asked = [
@@ -123,6 +124,7 @@ def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) ->
     assert loop.jobs == jobs
 
 
+@embedded
 def test_a_long_list_of_an_address_takes_one(loop: Queries, sealed: list[str]) -> None:
     record_blocks([made_block(202, 200, transactions=800, seed=4)], now=NOW)
 

@@ -1,7 +1,6 @@
 """A transaction takes one statement, and none where two of its block were asked for before it."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from historical.recording.services.removal import remove_blocks
 from historical.sealed.packed_index import SignatureIndex, packed_place, signature_key
 from historical.transactions.services import transactions
 from historical.transactions.store import transaction_lookup
-from tests.cluster import one_machine
+from tests.cluster import embedded, one_machine
 from tests.conftest import Rpc
 from tests.rewind.round_trips import counted
 
@@ -32,10 +31,6 @@ FILE = "mainnet-254170887.base64.json.gz"
 VERSIONS = {"maxSupportedTransactionVersion": 0}
 
 Ask = Callable[[str], tuple[Any, int]]
-# PostgreSQL 15 answers the second look of a block in one trip.
-embedded = pytest.mark.skipif(
-    bool(os.environ.get("TIDEMARK_TEST_DATABASE_URL")), reason="counts trips to our own PostgreSQL"
-)
 
 
 @pytest.fixture(autouse=True)
