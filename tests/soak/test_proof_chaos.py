@@ -32,8 +32,8 @@ from tests.soak.test_chaos import (
 pytestmark = pytest.mark.soak
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "1800"))
-# For the proof to come as far as it should, with gaps to fill on its way.
-SETTLE_SECONDS = 180.0
+# Only ends hangs: the proof comes as far as it should, with gaps to fill on its way.
+SETTLE_SECONDS = 600.0
 # Turns of kills and stream faults between two faults of a single write.
 TURNS = 3
 
