@@ -38,6 +38,7 @@ def door(settings: Any) -> Any:
     from gateway.views import ReadView
     from jsonrpc.errors import InvalidParams
     from jsonrpc.methods import MethodTable
+    from jsonrpc.params import U64
 
     table = MethodTable()
 
@@ -55,7 +56,7 @@ def door(settings: Any) -> Any:
         }
 
     @table.add("long")
-    def long(call: Call, size: int) -> str:
+    def long(call: Call, size: U64) -> str:
         return "slot " * max(0, min(size, 1_000_000))  # the fuzz asks for any number
 
     @table.add("refuse")

@@ -26,6 +26,7 @@ def large(settings: Any) -> Any:
     from gateway.endpoint import RpcEndpoint
     from gateway.endpoint_policy import EndpointPolicy
     from jsonrpc.methods import MethodTable
+    from jsonrpc.params import U64
 
     table = MethodTable()
 
@@ -46,7 +47,7 @@ def large(settings: Any) -> Any:
     found = Large()
 
     @table.add("fill", expensive=True)
-    def fill(call: Call, kib: int) -> str:
+    def fill(call: Call, kib: U64) -> str:
         found.runs += 1
         return "x" * (kib * KIB)
 
