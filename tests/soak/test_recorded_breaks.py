@@ -33,6 +33,7 @@ from tests.recorded_doors import (
 from tests.recorded_node import BEGINNINGS, Message, RecordedNode, Recording, Twist, load
 from tests.recorded_node import serving as serving_node
 from tests.yellowstone.conftest import Geyser, Request
+from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import stores_untouched
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -111,11 +112,21 @@ def losing(chance: random.Random, last: int, version: str) -> Twist:
     def twist(_number: int, message: Message) -> Iterable[Message]:
         if message.kind == "slot" and message.update.slot.status in BEGINNINGS:
             begun.add(message.slot)
-        can_be_lost = message.kind in kinds and message.slot in begun
+        can_be_lost = message.kind in kinds and message.slot in begun and not is_unnamed(message)
         is_lost = can_be_lost and message.slot < last and chance.random() < _LOST_PERCENT / 100
         return () if is_lost else (message,)
 
     return twist
+
+
+def is_unnamed(message: Message) -> bool:
+    """Whether it is of an account that the bank wrote by itself, and not in every slot: nothing but
+    the proof shows that such a write was lost (docs/decisions/stream-wholeness.md).
+    """
+    if message.kind != "account":
+        return False
+    info = message.update.account.account
+    return not info.txn_signature and info.pubkey not in EVERY_SLOT
 
 
 @pytest.mark.parametrize("version", PARTS)
