@@ -38,7 +38,8 @@ def serving(worker: Worker, port: int = 0) -> Iterator[int]:
     try:
         yield port
     finally:
-        loop.call_soon_threadsafe(worker.stop)
+        with contextlib.suppress(RuntimeError):  # the test stopped it, and its loop is closed
+            loop.call_soon_threadsafe(worker.stop)
         thread.join(PATIENCE_SECONDS)
         for each in sockets:
             each.close()
