@@ -100,8 +100,8 @@ class WebSocket:
     # Bytes and frames of a message.
     most_bytes = 65_536
     most_frames = 1_024
-    # Messages that wait for a client that does not read, and bytes before the newest of them, which
-    # may be larger than this itself: above it is disconnected.
+    # Messages that wait for a client that does not read, and bytes besides the largest and the
+    # newest of them, which may be larger than this themselves: above it is disconnected.
     most_waiting = 20_000
     most_waiting_bytes = 4 * 1_048_576
 
@@ -112,6 +112,7 @@ class WebSocket:
         "_heard_at",
         "_ignored",
         "_input",
+        "_largest",
         "_protocol",
         "_queue",
         "_taken",
@@ -124,6 +125,7 @@ class WebSocket:
         self._channel = channel
         self._protocol = _Reader(self.most_bytes, self.most_frames)
         self._queue: deque[bytes] = deque()
+        self._largest = 0
         self.unread_bytes = 0
         self._heard_at = time.monotonic()
         self._input = PacedInput(
@@ -210,7 +212,8 @@ class WebSocket:
         if not self._queue and not self._channel.is_paused:
             self._channel.write(frame)
             return
-        is_full = self.unread_bytes > self.most_waiting_bytes
+        self._largest = max(self._largest, len(frame)) if self._queue else len(frame)
+        is_full = self.unread_bytes - self._largest > self.most_waiting_bytes
         self._queue.append(frame)
         self._waits(len(frame))
         if is_full or len(self._queue) > self.most_waiting:
