@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
+from psycopg.errors import DeadlockDetected
 
 # The ledger's blocks, sealed or not, with all that leads to them.
 LEDGER_TABLES = [
@@ -55,8 +56,21 @@ def empty_tables() -> None:
         )
         written = [name for (name,) in cursor.fetchall()]
         if written:
-            cursor.execute(f"TRUNCATE {', '.join(written)} CASCADE")
+            _truncate(cursor, written)
     generations.move_all()
+
+
+def _truncate(cursor: Any, tables: Sequence[str]) -> None:
+    """Once more where a service that still runs wrote to two of them in another order: PostgreSQL
+    ends either.
+    """
+    statement = f"TRUNCATE {', '.join(tables)} CASCADE"
+    try:
+        cursor.execute(statement)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, DeadlockDetected):
+            raise
+        cursor.execute(statement)
 
 
 def truncate_filled(tables: Sequence[str]) -> bool:
