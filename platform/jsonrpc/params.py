@@ -66,8 +66,7 @@ class ParamsReader:
         self.names = [parameter.name for parameter in parameters]
         self.types = [hints[name] for name in self.names]
         for name, kind in zip(self.names, self.types, strict=True):
-            info = msgspec.inspect.type_info(kind)
-            if isinstance(info, msgspec.inspect.IntType) and info.ge is None:
+            if _may_be_negative(kind):
                 raise TypeError(f"{function.__name__}: `{name}` may be negative: U64 is a slot")
         self.defaults = [parameter.default for parameter in parameters]
         self.required = sum(p.default is inspect.Parameter.empty for p in parameters)
@@ -241,6 +240,14 @@ def _int_word(text: str) -> str:
     if is_above:
         return "u8" if most == "255" else f"at most {most}"
     return f"at least {least}" if least not in ("", "0") else "u64"
+
+
+def _may_be_negative(kind: Any) -> bool:
+    """A class other than int is none, and msgspec would look into all of its fields."""
+    if isinstance(kind, type) and kind is not int:
+        return False
+    info = msgspec.inspect.type_info(kind)
+    return isinstance(info, msgspec.inspect.IntType) and info.ge is None
 
 
 def _refuse_above_u64(value: Any) -> None:
