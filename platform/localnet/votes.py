@@ -138,13 +138,10 @@ def tower_sync(tower: Tower, bank_hash: bytes, now: UnixTimestamp) -> bytes:
 
 def shown_votes(bank: Bank) -> list[dict[str, Any]]:
     """The votes of the block's own validators that succeeded, as voteSubscribe gives them."""
-    shown = []
-    for vote in bank.votes:
-        status = bank.statuses.get(vote.signature)
-        published = vote_of(decode_wire(vote.wire))
-        if status is not None and status.err is None and published is not None:
-            shown.append(published)
-    return shown
+    statuses = ((vote, bank.statuses.get(vote.signature)) for vote in bank.votes)
+    succeeded = (vote for vote, status in statuses if status is not None and status.err is None)
+    votes = (vote_of(decode_wire(vote.wire)) for vote in succeeded)
+    return [vote for vote in votes if vote is not None]
 
 
 def _varint(number: int) -> bytes:
