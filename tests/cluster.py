@@ -93,8 +93,3 @@ def citus_is_used() -> bool:
 one_machine = pytest.mark.skipif(
     citus_is_used(), reason="it counts what the form for one machine sends"
 )
-# Of tests that count trips, of which PostgreSQL 15 needs fewer, or answers from memory, which only
-# an embedded server's processes share (columns/generations.py).
-embedded = pytest.mark.skipif(
-    bool(os.environ.get("TIDEMARK_TEST_DATABASE_URL")), reason="counts trips to our own PostgreSQL"
-)

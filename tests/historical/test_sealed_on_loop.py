@@ -21,7 +21,8 @@ from historical.sealed.store.frames import recent_frames
 from historical.transactions.services import transactions
 from historical.transactions.services.addresses import signatures_for_address
 from historical.transactions.services.whole_lists import whole_list
-from tests.cluster import embedded, one_machine
+from tests.cluster import one_machine
+from tests.databases import embedded
 from tests.loop_calls import Queries
 
 from .made_blocks import ACCOUNTS, made_block

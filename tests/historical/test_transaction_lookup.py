@@ -18,8 +18,9 @@ from historical.recording.services.removal import remove_blocks
 from historical.sealed.packed_index import SignatureIndex, packed_place, signature_key
 from historical.transactions.services import transactions
 from historical.transactions.store import transaction_lookup
-from tests.cluster import embedded, one_machine
+from tests.cluster import one_machine
 from tests.conftest import Rpc
+from tests.databases import embedded
 from tests.rewind.round_trips import counted
 
 from .conftest import import_path
