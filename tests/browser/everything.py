@@ -114,7 +114,7 @@ def _operations(now: datetime) -> None:
             closed_at=now if number == 2 else None,
             defaults={
                 "severity": "critical" if number == 0 else "warning",
-                "text": "12 slots are lacking for 4 minutes: look at the gaps, and retry them.",
+                "text": "12 slots have been missing for 4 minutes: retry their gaps.",
                 "began_at": now - timedelta(minutes=5),
                 "opened_at": now - timedelta(minutes=4),
                 "acknowledged_at": now if number == 1 else None,

@@ -134,11 +134,11 @@ def test_a_tower_is_read_as_it_was_written(steps: list[int], start: int) -> None
         assert tower.root is None or tower.root < tower.votes[0][0]
     written = tower_sync(tower, bytes(range(32)), UnixTimestamp(slot))
     kind, info = parse_vote(["vote", "voter"], Cursor(written))
-    told = info["towerSync"]
-    assert kind == "towersync" and told["root"] == tower.root
-    lockouts = [[each["slot"], each["confirmation_count"]] for each in told["lockouts"]]
+    vote = info["towerSync"]
+    assert kind == "towersync" and vote["root"] == tower.root
+    lockouts = [[each["slot"], each["confirmation_count"]] for each in vote["lockouts"]]
     assert lockouts == tower.votes
-    assert (told["hash"], told["timestamp"]) == (str(Pubkey(bytes(range(32)))), slot)
+    assert (vote["hash"], vote["timestamp"]) == (str(Pubkey(bytes(range(32)))), slot)
 
 
 def test_a_vote_account_that_is_given_is_listed_without_stake(tmp_path: Path) -> None:
