@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import (
-    ConnectionTerminated,
     DataReceived,
     Event,
     RequestReceived,
@@ -27,6 +25,7 @@ from h2.settings import SettingCodes, Settings
 from grpcserver.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
 from grpcserver.call import Call, joined_headers
 from grpcserver.encoding import Framing
+from upstream.grpc.draining import DrainingConnection
 from upstream.grpc.status import CANCELLED, INTERNAL, OK, RESOURCE_EXHAUSTED, GrpcStatus
 from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 
@@ -50,7 +49,7 @@ _TOO_MANY = b"too_many_connections"
 Handler = Callable[[Call], Awaitable[None]]
 
 
-class _Connection(H2Connection):
+class _Connection(DrainingConnection):
     """h2 ends a connection with more calls than it may have; here only the call is refused."""
 
     @property
@@ -231,10 +230,10 @@ class Http2(asyncio.Protocol):
                 if call is not None:
                     call.lost()
                 self._is_closed(event.stream_id or 0)
-            case ConnectionTerminated():
-                self._close()
             case _:
-                pass  # of windows and settings: more is pushed in any case
+                # Of windows and settings: more is pushed in any case. A client that goes away
+                # closes the connection itself, once its calls are done.
+                pass
 
     def _begin(self, event: RequestReceived) -> None:
         number = event.stream_id

@@ -11,7 +11,14 @@ import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import ConnectionTerminated, Event, ResponseReceived, StreamReset
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    PingAckReceived,
+    ResponseReceived,
+    StreamReset,
+)
 
 from tests.patience import PATIENCE_SECONDS
 from tests.yellowstone.conftest import Geyser
@@ -61,8 +68,11 @@ class Client:
         self.http.send_data(number, data)
         self.flush()
 
+    def send_raw(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
     def flush(self) -> None:
-        self._socket.sendall(self.http.data_to_send())
+        self.send_raw(self.http.data_to_send())
 
     def events(self, seconds: float = PATIENCE_SECONDS) -> Iterator[Event]:
         """What comes, until nothing came for so long."""
@@ -125,6 +135,21 @@ def test_a_flood_of_cheap_frames_delays_no_one_else(geyser: Geyser, name: str) -
             flooded = min(time_of_calls() for _ in range(3))
     # One call took seconds when a flood was read as it came, ten took half a minute.
     assert flooded < max(60 * calm, 3.0), f"{flooded:.3f} s beside the flood, {calm:.3f} s without"
+
+
+def test_a_client_that_goes_away_has_its_calls_finished(geyser: Geyser) -> None:
+    # Go's ClientConn.Shutdown says so, and waits for the calls that run.
+    with closing(Client(geyser.port)) as client:
+        number = client.call("Ping", geyser.key)
+        client.send_raw(
+            _frame(7, struct.pack(">II", 0, ErrorCodes.NO_ERROR)) + _frame(6, b"is there")
+        )
+        answered = next(event for event in client.events() if isinstance(event, PingAckReceived))
+        assert answered.ping_data == b"is there"
+        request = schema.PingRequest(count=7).SerializeToString()
+        client.send(number, b"\0" + struct.pack(">I", len(request)) + request)
+        response = next(event for event in client.events() if isinstance(event, DataReceived))
+        assert schema.PongResponse.FromString((response.data or b"")[5:]).count == 7
 
 
 def test_a_refused_stream_is_reset_only_after_its_client_had_time_to_half_close(

@@ -6,12 +6,6 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
 from h2.config import H2Configuration
-from h2.connection import (
-    ConnectionInputs,
-    ConnectionState,
-    H2Connection,
-    H2ConnectionStateMachine,
-)
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -25,6 +19,7 @@ from h2.events import (
 from h2.settings import SettingCodes, Settings
 
 from upstream.foreign_text import fit
+from upstream.grpc.draining import DrainingConnection
 from upstream.grpc.status import (
     INTERNAL,
     PERMISSION_DENIED,
@@ -47,24 +42,12 @@ _LONGEST_TEXT = 500
 _LARGEST_STATUS = 16
 
 
-class _DrainingStates(H2ConnectionStateMachine):
-    """A server that goes away finishes the calls that it has; h2 would close the connection at once
-    (its issue 1181).
-    """
-
-    def process_input(self, input_: ConnectionInputs) -> list[Event]:
-        if input_ is ConnectionInputs.RECV_GOAWAY and self.state is ConnectionState.CLIENT_OPEN:
-            return []
-        return super().process_input(input_)
-
-
-class Http2(H2Connection):
-    """h2's connection as a client's, which goes on after GOAWAY."""
+class Http2(DrainingConnection):
+    """h2's connection as a client's."""
 
     def __init__(self) -> None:
         # Bytes: what a server sends is not always text.
         super().__init__(H2Configuration(client_side=True, header_encoding=None))
-        self.state_machine = _DrainingStates()
         self.local_settings = Settings(
             client=True,
             initial_values={
@@ -77,9 +60,6 @@ class Http2(H2Connection):
         self.max_inbound_frame_size = _LARGEST_FRAME
         self.initiate_connection()
         self.increment_flow_control_window(_WINDOW)
-
-    def clear_outbound_data_buffer(self) -> None:
-        """Called at GOAWAY; what waits here are answers to pings."""
 
 
 class ClientCall:
