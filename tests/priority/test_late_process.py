@@ -109,7 +109,8 @@ def test_what_waited_for_a_core_is_refused_and_the_next_is_accepted(
         assert found["found"] > found["maximum"] == BOUND_MS
         assert found["again"] == str(found["retryAfterSeconds"])
         assert 2 <= found["retryAfterSeconds"] <= 30
-    assert max(found["found"] for found in refused) >= 1_000 * STOPPED_SECONDS
+    # Whole milliseconds, of another clock.
+    assert max(found["found"] for found in refused) > 990 * STOPPED_SECONDS
     accepted = CONNECTIONS - len(refused)
     assert client().xlen(ACCEPTED_STREAM) == before + accepted, "what is refused is not queued"
     wait(lambda: senders[0].submit() is None, "the process is not late any more")
