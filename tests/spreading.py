@@ -10,8 +10,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 # The suite is made for two processors, and waits more than it works.
 WORKERS = 4
-# So many of them begin with the tests that wait most.
-WAITING = 2
+# The phases in the order in which workers take them, from the last worker on; the others take them
+# as they are numbered. Tests of the first keep a processor busy, those of the others wait: some of
+# each run side by side from the start. After the second nothing of the first can come.
+_NUMBERED = "123"
+_ORDERS = ("23", "312")
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
@@ -128,9 +131,7 @@ def workers(config: pytest.Config) -> int:
 
 class InOrder(LoadScopeScheduling):
     """Hands whole files to the workers, in the order of the collection. A file's tests of another
-    phase are another piece of work: none is done by a worker that is past that phase. But two
-    workers begin with the tests without a database, which nothing has to precede: they wait for
-    processes, while those that roll back keep a processor busy.
+    phase are another piece of work: none is done by a worker that is past that phase.
     """
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
@@ -146,18 +147,37 @@ class InOrder(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return self._pieces[nodeid]
 
+    def _reschedule(self, node: Any) -> None:
+        if self.workqueue and next_piece(self.workqueue, self._order(node)) is None:
+            node.shutdown()
+        else:
+            super()._reschedule(node)
+
     def _assign_work_unit(self, node: Any) -> None:
-        waits = len(self.nodes) > 1 and node in self.nodes[-WAITING:]
-        self.workqueue.move_to_end(next_piece(self.workqueue, waits=waits), last=False)
+        piece = next_piece(self.workqueue, self._order(node))
+        assert piece is not None
+        self.workqueue.move_to_end(piece, last=False)
         super()._assign_work_unit(node)
 
+    def _order(self, node: Any) -> str:
+        return order_of(int(node.gateway.id.removeprefix("gw")), node.workerinput["workercount"])
 
-def next_piece(pieces: Collection[str], *, waits: bool) -> str:
-    """What a worker does next of the pieces that are left: the first; one that waits the first
-    without a database, if the pieces are of all phases.
+
+def order_of(worker: int, workers: int) -> str:
+    """The phases in the order in which this one of the workers takes them. The first takes all, as
+    does one that was started in place of another, whose number is beyond theirs.
     """
-    without = (each for each in pieces if each.startswith("3 "))
-    return next(without, next(iter(pieces))) if waits else next(iter(pieces))
+    from_last = workers - 1 - worker
+    return _ORDERS[from_last] if 0 <= from_last < min(len(_ORDERS), workers - 1) else _NUMBERED
+
+
+def next_piece(pieces: Collection[str], phases: str) -> str | None:
+    """What a worker that takes the phases in this order does next of the pieces that are left."""
+    return min(
+        (each for each in pieces if each[0] in phases),
+        key=lambda each: phases.index(each[0]),
+        default=None,
+    )
 
 
 def _pieces(nodeids: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,7 @@ def test_a_files_tests_of_a_phase_are_one_piece() -> None:
     assert len({first, third, fifth}) == 3
 
 
-def test_some_workers_begin_with_what_needs_no_database(request: pytest.FixtureRequest) -> None:
+def test_some_workers_begin_with_what_waits(request: pytest.FixtureRequest) -> None:
     # The pieces of this very run.
     items = request.session.items
     pieces = dict(spreading._pieces([item.nodeid for item in items]))
@@ -63,9 +63,19 @@ def test_some_workers_begin_with_what_needs_no_database(request: pytest.FixtureR
         assert spreading._phase(item) == 2 or not pieces[item.nodeid].startswith("3 ")
 
     left = ["1 4 tests/a", "2 5 tests/b", "2 6 tests/c", "3 7 tests/a", "3 8 tests/d"]
-    assert spreading.next_piece(left, waits=False) == "1 4 tests/a"
-    assert spreading.next_piece(left, waits=True) == "3 7 tests/a"
-    assert spreading.next_piece(left[:3], waits=True) == "1 4 tests/a"
+    assert spreading.next_piece(left, "123") == "1 4 tests/a"
+    assert spreading.next_piece(left, "312") == "3 7 tests/a"
+    assert spreading.next_piece(left, "23") == "2 5 tests/b"
+    assert spreading.next_piece(left[:3], "312") == "1 4 tests/a"
+    assert spreading.next_piece(left[:1], "23") is None
+
+
+@pytest.mark.parametrize("workers", range(1, 7))
+def test_every_phase_has_a_worker_and_what_rolls_back_finds_nothing_emptied(workers: int) -> None:
+    orders = [spreading.order_of(each, workers) for each in range(workers)]
+    assert orders[0] == "123"
+    for order in (*orders, spreading.order_of(workers, workers)):
+        assert "1" not in order.partition("2")[2]
 
 
 def test_what_is_shared_stays_while_a_later_file_of_its_group_uses_it(
