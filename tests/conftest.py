@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
-from tests import places, shared, spreading
+from tests import forked_commands, places, shared, spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -34,6 +34,7 @@ else:
     # Settings are read when pytest-django configures itself, which is after this line: nothing of
     # the caller's environment may point a test at a database that someone uses.
     for name in (
+        forked_commands.ADDRESS,
         "DATABASE_URL",
         "REDIS_URL",
         "DOMAIN",
@@ -126,6 +127,7 @@ def find_static_files_once() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
+    forked_commands.start_server()
     # A worker that found it would read the settings before its conftest has named its Redis.
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 

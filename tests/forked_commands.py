@@ -1,6 +1,6 @@
 """`manage.py` commands as forked processes, as `make run` starts its programs.
 
-One process of each worker has loaded what they need, which takes two seconds of CPU. Each fork
+One process, for all workers, has loaded what they need, which takes two seconds of CPU. Each fork
 reads the settings anew, from its own environment.
 """
 
@@ -27,6 +27,8 @@ from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Where that process listens.
+ADDRESS = "TIDEMARK_TEST_FORKS"
 _LARGEST_MESSAGE = 131_072
 # The modules that read the environment as they are imported.
 OF_THE_ENVIRONMENT = ("config.settings",)
@@ -136,47 +138,91 @@ def _start(
 
 @functools.cache
 def _server() -> socket.socket:
-    """This process's connection to the process that it has for forks."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LARGEST_MESSAGE)
-    with theirs:
+    """This process's connection to the one for forks, which it starts if there is none."""
+    if ADDRESS not in os.environ:
+        start_server()
+    return _connected()
+
+
+def start_server() -> None:
+    """Starts the process for forks of this process, with which it ends, and of its children."""
+    os.environ[ADDRESS] = str(Path(os.environ["TIDEMARK_RUN_DIR"], "forks"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(os.environ[ADDRESS])
+        listener.listen()
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forked_commands", str(theirs.fileno())],
+            [sys.executable, "-m", "tests.forked_commands", str(listener.fileno())],
             cwd=ROOT,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
         )
+        ours = _connected()
     atexit.register(process.wait)
-    atexit.register(ours.close)  # before the wait: the server ends with the last connection
-    return ours
+    atexit.register(ours.close)  # before the wait: the server ends with the first connection
 
 
-def _serve(control: socket.socket) -> None:
-    """Forks what is asked for and reports how it ended, until the other side closes."""
-    running: dict[int, tuple[int, socket.socket]] = {}
+def _connected() -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LARGEST_MESSAGE)
+    connection.connect(os.environ[ADDRESS])
+    return connection
+
+
+@dataclass(slots=True, frozen=True)
+class _Running:
+    pid: int
+    status: socket.socket
+    asker: socket.socket
+
+
+def _serve(listener: socket.socket) -> None:
+    """Forks what is asked for and reports how it ended, until the first that asks closes. What one
+    has asked for ends with its connection.
+    """
+    askers: list[socket.socket] = []
+    running: dict[int, _Running] = {}
     while True:
-        for ready in select.select([control, *running], [], [])[0]:
-            if ready is not control:
-                pid, status = running.pop(ready)
-                os.close(ready)
-                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                with status, contextlib.suppress(OSError):  # no test waits for it
-                    status.send(str(code).encode())
-                continue
-            message, files, _flags, _address = socket.recv_fds(control, _LARGEST_MESSAGE, 3)
-            if not message:
-                for pid, _ in running.values():
-                    os.kill(pid, signal.SIGKILL)
-                return
-            *streams, connection = files
-            pid = os.fork()
-            if pid == 0:
-                _become(json.loads(message), streams, {control.fileno(), connection, *running})
-            for each in streams:
-                os.close(each)
-            status = socket.socket(fileno=connection)
-            status.send(str(pid).encode())
-            running[os.pidfd_open(pid)] = pid, status
+        for ready in select.select([listener, *askers, *running], [], [])[0]:
+            if ready is listener:
+                askers.append(listener.accept()[0])
+            elif ready in running:
+                _report(ready, running.pop(ready))
+            else:
+                message, files, _flags, _address = socket.recv_fds(ready, _LARGEST_MESSAGE, 3)
+                if message:
+                    closed = {each.fileno() for each in (listener, *askers)} | running.keys()
+                    new = _fork(json.loads(message), files, closed, ready)
+                    running[os.pidfd_open(new.pid)] = new
+                    continue
+                is_over = ready is askers[0]
+                for each in running.values():
+                    if is_over or each.asker is ready:
+                        os.kill(each.pid, signal.SIGKILL)
+                if is_over:
+                    return
+                askers.remove(ready)
+                ready.close()
+
+
+def _report(descriptor: int, ended: _Running) -> None:
+    os.close(descriptor)
+    code = os.waitstatus_to_exitcode(os.waitpid(ended.pid, 0)[1])
+    with ended.status, contextlib.suppress(OSError):  # no test waits for it
+        ended.status.send(str(code).encode())
+
+
+def _fork(
+    command: dict[str, Any], files: list[int], closed: set[int], asker: socket.socket
+) -> _Running:
+    *streams, connection = files
+    pid = os.fork()
+    if pid == 0:
+        _become(command, streams, {connection, *closed})
+    for each in streams:
+        os.close(each)
+    status = socket.socket(fileno=connection)
+    status.send(str(pid).encode())
+    return _Running(pid, status, asker)
 
 
 def _become(command: dict[str, Any], streams: list[int], closed: set[int]) -> None:
@@ -235,8 +281,8 @@ def _use_store() -> None:
 
 
 def _main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the worker
-    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the tests
+    listener = socket.socket(fileno=int(sys.argv[1]))
     sys.path.insert(1, str(ROOT / "platform"))
     import gc
     import importlib
@@ -248,7 +294,7 @@ def _main() -> None:
         importlib.import_module(name)
     gc.freeze()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies no other thread"
-    _serve(control)
+    _serve(listener)
 
 
 if __name__ == "__main__":

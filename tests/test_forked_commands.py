@@ -2,9 +2,14 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
+
 from tests import forked_commands
+from tests.patience import wait
 
 ROOT = Path(__file__).resolve().parent.parent
 _READ_AT_IMPORT = re.compile(r"^[A-Z][A-Z_0-9]* = .*\benv\.[a-z_]+\(", re.MULTILINE)
@@ -36,3 +41,21 @@ def test_it_ends_by_a_signal() -> None:
     assert process.poll() is None
     process.kill()
     assert process.finish(60) == "" and process.returncode == -9
+
+
+def test_what_another_process_asked_for_ends_with_it_alone(tmp_path: Path) -> None:
+    environment = {**os.environ, "TIDEMARK_RUN_DIR": str(tmp_path)}
+    sleep = ["shell", "-c", "import time; time.sleep(600)"]
+    ours = forked_commands.start(sleep, environment=environment)
+    code = (
+        "import os; from tests import forked_commands;"
+        f"print(forked_commands.start({sleep}, environment=os.environ).pid)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, check=True
+    )
+    theirs = int(said.stdout)
+    wait(lambda: not psutil.pid_exists(theirs), "its command is gone")
+    assert ours.poll() is None
+    ours.kill()
+    assert ours.wait(60) == -9
