@@ -29,7 +29,7 @@ run: environment
 # What takes longer, or needs a toolchain beyond Node, runs in targets of its own.
 BRIEF = not soak and not clients
 
-# In four processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
+# In five processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
 # process of many threads gives more of its memory back.
 test: development
 	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "$(BRIEF)" $(ARGS)

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
-from tests import forked_commands, places, shared, spreading
+from tests import forked_commands, forked_workers, places, shared, spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -35,6 +35,7 @@ else:
     # the caller's environment may point a test at a database that someone uses.
     for name in (
         forked_commands.ADDRESS,
+        forked_workers.ADDRESS,
         "DATABASE_URL",
         "REDIS_URL",
         "DOMAIN",
@@ -126,8 +127,11 @@ def find_static_files_once() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes() -> None:
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     forked_commands.start_server()
+    forked_workers.prepare(["-m", config.option.markexpr, *config.args])
+    for each in specs:
+        each.python = forked_workers.interpreter()
     # A worker that found it would read the settings before its conftest has named its Redis.
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 

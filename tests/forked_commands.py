@@ -7,6 +7,8 @@ reads the settings anew, from its own environment.
 import atexit
 import contextlib
 import functools
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -32,6 +34,8 @@ ADDRESS = "TIDEMARK_TEST_FORKS"
 _LARGEST_MESSAGE = 131_072
 # The modules that read the environment as they are imported.
 OF_THE_ENVIRONMENT = ("config.settings",)
+# What modules set for native code as they are imported.
+SET_AT_IMPORT = ("OPENBLAS_NUM_THREADS", "RUST_BACKTRACE")
 _LOADED = (
     "config.management.commands.backup",
     "config.management.commands.restore",
@@ -129,10 +133,21 @@ def _start(
     errors: int,
     stdout: IO[str] | None,
 ) -> ForkedProcess:
+    return ask(_server(), arguments, environment, [output, errors], stdout)
+
+
+def ask(
+    server: socket.socket,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    streams: Sequence[int],
+    stdout: IO[str] | None = None,
+) -> ForkedProcess:
+    """Has the server fork; `streams` are the last of the fork's input, output and errors."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     message = json.dumps({"arguments": list(arguments), "environment": dict(environment)}).encode()
     with theirs:
-        socket.send_fds(_server(), [message], [output, errors, theirs.fileno()])
+        socket.send_fds(server, [message], [*streams, theirs.fileno()])
     return ForkedProcess(int(ours.recv(64)), stdout, ours)
 
 
@@ -141,30 +156,33 @@ def _server() -> socket.socket:
     """This process's connection to the one for forks, which it starts if there is none."""
     if ADDRESS not in os.environ:
         start_server()
-    return _connected()
+    return connected()
 
 
-def start_server() -> None:
-    """Starts the process for forks of this process, with which it ends, and of its children."""
-    os.environ[ADDRESS] = str(Path(os.environ["TIDEMARK_RUN_DIR"], "forks"))
+def start_server(module: str = __name__, address: str = ADDRESS, *arguments: str) -> None:
+    """Starts the process for forks of this process, with which it ends, and of its children: the
+    module, which `serve`s. It has the arguments.
+    """
+    os.environ[address] = str(Path(os.environ["TIDEMARK_RUN_DIR"], module))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        listener.bind(os.environ[ADDRESS])
+        listener.bind(os.environ[address])
         listener.listen()
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forked_commands", str(listener.fileno())],
+            [sys.executable, "-m", module, str(listener.fileno()), *arguments],
             cwd=ROOT,
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
         )
-        ours = _connected()
+        ours = connected(address)
     atexit.register(process.wait)
     atexit.register(ours.close)  # before the wait: the server ends with the first connection
 
 
-def _connected() -> socket.socket:
+def connected(address: str = ADDRESS) -> socket.socket:
+    """A connection to such a process."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LARGEST_MESSAGE)
-    connection.connect(os.environ[ADDRESS])
+    connection.connect(os.environ[address])
     return connection
 
 
@@ -175,10 +193,14 @@ class _Running:
     asker: socket.socket
 
 
-def _serve(listener: socket.socket) -> None:
-    """Forks what is asked for and reports how it ended, until the first that asks closes. What one
-    has asked for ends with its connection.
+def serve(listener: socket.socket, become: Callable[[Sequence[str]], None]) -> None:
+    """Forks what is asked for, as what `become` makes of the arguments, and reports how it ended,
+    until the first that asks closes. What one has asked for ends with its connection.
     """
+    gc.collect()
+    gc.freeze()
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies no other thread"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the tests
     askers: list[socket.socket] = []
     running: dict[int, _Running] = {}
     while True:
@@ -188,10 +210,10 @@ def _serve(listener: socket.socket) -> None:
             elif ready in running:
                 _report(ready, running.pop(ready))
             else:
-                message, files, _flags, _address = socket.recv_fds(ready, _LARGEST_MESSAGE, 3)
+                message, files, _flags, _address = socket.recv_fds(ready, _LARGEST_MESSAGE, 4)
                 if message:
                     closed = {each.fileno() for each in (listener, *askers)} | running.keys()
-                    new = _fork(json.loads(message), files, closed, ready)
+                    new = _fork(become, json.loads(message), files, closed, ready)
                     running[os.pidfd_open(new.pid)] = new
                     continue
                 is_over = ready is askers[0]
@@ -212,12 +234,16 @@ def _report(descriptor: int, ended: _Running) -> None:
 
 
 def _fork(
-    command: dict[str, Any], files: list[int], closed: set[int], asker: socket.socket
+    become: Callable[[Sequence[str]], None],
+    asked: dict[str, Any],
+    files: list[int],
+    closed: set[int],
+    asker: socket.socket,
 ) -> _Running:
     *streams, connection = files
     pid = os.fork()
     if pid == 0:
-        _become(command, streams, {connection, *closed})
+        _run(become, asked, streams, {connection, *closed})
     for each in streams:
         os.close(each)
     status = socket.socket(fileno=connection)
@@ -225,22 +251,26 @@ def _fork(
     return _Running(pid, status, asker)
 
 
-def _become(command: dict[str, Any], streams: list[int], closed: set[int]) -> None:
-    """The command, in the new process; never returns."""
+def _run(
+    become: Callable[[Sequence[str]], None],
+    asked: dict[str, Any],
+    streams: list[int],
+    closed: set[int],
+) -> None:
+    """What was asked for, in the new process; never returns."""
     status = 1
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for number, stream in enumerate(streams, start=1):
+        for number, stream in enumerate(streams, start=3 - len(streams)):
             os.dup2(stream, number)
         for number in {*streams, *closed}:
             os.close(number)
+        kept = {name: os.environ[name] for name in SET_AT_IMPORT if name in os.environ}
         os.environ.clear()
-        os.environ.update(command["environment"])
+        os.environ.update(kept | asked["environment"])
         _forget_settings()
-        _use_store()
-        sys.argv = ["manage.py", *command["arguments"]]
-        runpy.run_path("manage.py", run_name="__main__")
+        become(asked["arguments"])
         status = 0
     except SystemExit as end:
         if isinstance(end.code, str):
@@ -280,22 +310,22 @@ def _use_store() -> None:
         apps.get_app_config("rewind").ready()
 
 
-def _main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the tests
-    listener = socket.socket(fileno=int(sys.argv[1]))
+def load() -> None:
+    """What all commands need."""
     sys.path.insert(1, str(ROOT / "platform"))
-    import gc
-    import importlib
-
     import django
 
     django.setup()
     for name in _LOADED:
         importlib.import_module(name)
-    gc.freeze()
-    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies no other thread"
-    _serve(listener)
+
+
+def _be_command(arguments: Sequence[str]) -> None:
+    _use_store()
+    sys.argv = ["manage.py", *arguments]
+    runpy.run_path("manage.py", run_name="__main__")
 
 
 if __name__ == "__main__":
-    _main()
+    load()
+    serve(socket.socket(fileno=int(sys.argv[1])), _be_command)

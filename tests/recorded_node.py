@@ -7,6 +7,7 @@ the middle of a slot; a replay has frozen slots alone, with the last write of ea
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -177,7 +178,7 @@ class RecordedNode:
         self._streams: list[_Stream] = []
         self._changed = threading.Condition()
         self._is_closed = False
-        self.http: ThreadingHTTPServer | None = None
+        self.http: _HttpServer | None = None
 
     def play(self, place: int | None = None, *, slot_seconds: float = 0.0) -> None:
         """Lets everything before the place happen, all without one; `slot_seconds` after each new
@@ -427,8 +428,7 @@ class RecordedNode:
         port = self._grpc.add_insecure_port(f"127.0.0.1:{urlsplit(self.geyser_url).port or 0}")
         self.geyser_url = f"http://127.0.0.1:{port}"
         address = ("127.0.0.1", urlsplit(self.url).port or 0)
-        self.http = ThreadingHTTPServer(address, partial(_Rpc, self))
-        self.http.daemon_threads = True
+        self.http = _HttpServer(address, partial(_Rpc, self))
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         serve = partial(self.http.serve_forever, poll_interval=0.05)
         self._serving = threading.Thread(target=serve)
@@ -540,6 +540,30 @@ def _texts(keys: Iterable[bytes]) -> list[str]:
     from solders.pubkey import Pubkey
 
     return [str(Pubkey(key)) for key in keys]
+
+
+class _HttpServer(ThreadingHTTPServer):
+    """Its end closes the connections that clients keep, whose threads would keep the recording."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        self._connections: set[socket.socket] = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for each in list(self._connections):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                each.shutdown(socket.SHUT_RDWR)
 
 
 class _Rpc(BaseHTTPRequestHandler):

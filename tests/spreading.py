@@ -9,12 +9,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # The suite is made for two processors, and waits more than it works.
-WORKERS = 4
+WORKERS = 5
 # The phases in the order in which workers take them, from the last worker on; the others take them
 # as they are numbered. Tests of the first keep a processor busy, those of the others wait: some of
 # each run side by side from the start. After the second nothing of the first can come.
 _NUMBERED = "123"
-_ORDERS = ("23", "312")
+_ORDERS = ("23", "23", "312")
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
@@ -93,6 +93,7 @@ _TOGETHER = {
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
+    "tests/test_recipes.py",
     "tests/browser",
     "tests/clients",
     "tests/clients/test_replay_all.py",
@@ -147,20 +148,15 @@ class InOrder(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return self._pieces[nodeid]
 
-    def _reschedule(self, node: Any) -> None:
-        if self.workqueue and next_piece(self.workqueue, self._order(node)) is None:
-            node.shutdown()
-        else:
-            super()._reschedule(node)
-
     def _assign_work_unit(self, node: Any) -> None:
-        piece = next_piece(self.workqueue, self._order(node))
-        assert piece is not None
+        at, count = int(node.gateway.id.removeprefix("gw")), node.workerinput["workercount"]
+        has_all = len({each[0] for each in self._pieces.values()}) == len(_NUMBERED)
+        piece = next_piece(self.workqueue, order_of(at, count) if has_all else _NUMBERED)
+        if piece is None:
+            node.shutdown()
+            return
         self.workqueue.move_to_end(piece, last=False)
         super()._assign_work_unit(node)
-
-    def _order(self, node: Any) -> str:
-        return order_of(int(node.gateway.id.removeprefix("gw")), node.workerinput["workercount"])
 
 
 def order_of(worker: int, workers: int) -> str:

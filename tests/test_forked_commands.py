@@ -12,18 +12,27 @@ from tests import forked_commands
 from tests.patience import wait
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCES = [
+    file
+    for name in ("platform", "priority", "rewind", "historical", "tipping")
+    for file in (ROOT / name).rglob("*.py")
+]
 _READ_AT_IMPORT = re.compile(r"^[A-Z][A-Z_0-9]* = .*\benv\.[a-z_]+\(", re.MULTILINE)
+_SET_AT_IMPORT = re.compile(r"^os\.environ(?:\.setdefault\(|\[)\"([A-Z_]+)", re.MULTILINE)
 
 
 def test_each_module_that_reads_the_environment_is_read_anew() -> None:
-    folders = [ROOT / name for name in ("platform", "priority", "rewind", "historical", "tipping")]
     found = {
         ".".join(file.relative_to(ROOT / "platform").with_suffix("").parts)
-        for folder in folders
-        for file in folder.rglob("*.py")
+        for file in SOURCES
         if _READ_AT_IMPORT.search(file.read_text())
     }
     assert found == set(forked_commands.OF_THE_ENVIRONMENT)
+
+
+def test_what_modules_set_in_the_environment_stays_set() -> None:
+    found = {name for file in SOURCES for name in _SET_AT_IMPORT.findall(file.read_text())}
+    assert found - {"DJANGO_SETTINGS_MODULE"} == set(forked_commands.SET_AT_IMPORT)
 
 
 def test_its_output_errors_and_status_are_its_own(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""The worker processes of the tests, forked from one that has collected the tests already.
+
+They share its memory, and what it has imported: each would take 200 MB and four seconds of CPU.
+"""
+
+import io
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+ADDRESS = "TIDEMARK_TEST_WORKERS"
+# Modules that say of which worker they are as they are imported.
+_OF_THE_WORKER = ("tests.conftest",)
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from tests import forked_commands  # noqa: E402
+
+
+def interpreter() -> str:
+    """In place of Python, for execnet, which starts a worker with `-c` and what it shall run."""
+    return shlex.join([sys.executable, __file__])
+
+
+def prepare(arguments: Sequence[str]) -> None:
+    """Has the tests collected that pytest finds with these arguments."""
+    forked_commands.start_server("tests.forked_workers", ADDRESS, *arguments)
+
+
+def _collect(arguments: Sequence[str]) -> None:
+    import pytest
+
+    os.environ["PYTEST_XDIST_WORKER"] = "gw0"
+    forked_commands.load()
+    with redirect_stdout(io.StringIO()):
+        pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *arguments])
+
+
+def _be_worker(arguments: Sequence[str]) -> None:
+    for name in _OF_THE_WORKER:
+        del sys.modules[name]
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    sys.argv = ["-c"]
+    sys.stdin = os.fdopen(0, closefd=False)
+    exec(arguments[-1], main.__dict__)
+
+
+def _main() -> None:
+    if "-c" in sys.argv:
+        server = forked_commands.connected(ADDRESS)  # while it is open, the worker lives
+        worker = forked_commands.ask(server, sys.argv[1:], os.environ, [0, 1, 2])
+        for each in range(3):
+            os.close(each)
+        sys.exit(worker.wait())
+    with socket.socket(fileno=int(sys.argv[1])) as listener:
+        _collect(sys.argv[2:])
+        forked_commands.serve(listener, _be_worker)
+
+
+if __name__ == "__main__":
+    _main()
