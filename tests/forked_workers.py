@@ -30,13 +30,14 @@ def interpreter() -> str:
 
 
 def prepare(arguments: Sequence[str]) -> None:
-    """Has the tests collected that pytest finds with these arguments."""
-    forked_commands.start_server("tests.forked_workers", ADDRESS, *arguments)
+    """Has the tests collected that pytest finds here with these arguments."""
+    forked_commands.start_server("tests.forked_workers", ADDRESS, str(Path.cwd()), *arguments)
 
 
-def _collect(arguments: Sequence[str]) -> None:
+def _collect(folder: str, *arguments: str) -> None:
     import pytest
 
+    os.chdir(folder)
     os.environ["PYTEST_XDIST_WORKER"] = "gw0"
     forked_commands.load()
     with redirect_stdout(io.StringIO()):
@@ -44,23 +45,26 @@ def _collect(arguments: Sequence[str]) -> None:
 
 
 def _be_worker(arguments: Sequence[str]) -> None:
+    folder, *_, code = arguments
+    os.chdir(folder)
     for name in _OF_THE_WORKER:
         del sys.modules[name]
     main = sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = ["-c"]
     sys.stdin = os.fdopen(0, closefd=False)
-    exec(arguments[-1], main.__dict__)
+    exec(code, main.__dict__)
 
 
 def _main() -> None:
     if "-c" in sys.argv:
         server = forked_commands.connected(ADDRESS)  # while it is open, the worker lives
-        worker = forked_commands.ask(server, sys.argv[1:], os.environ, [0, 1, 2])
+        asked = [str(Path.cwd()), *sys.argv[1:]]
+        worker = forked_commands.ask(server, asked, os.environ, [0, 1, 2])
         for each in range(3):
             os.close(each)
         sys.exit(worker.wait())
     with socket.socket(fileno=int(sys.argv[1])) as listener:
-        _collect(sys.argv[2:])
+        _collect(*sys.argv[2:])
         forked_commands.serve(listener, _be_worker)
 
 
