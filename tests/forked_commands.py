@@ -268,7 +268,7 @@ def _run(
             os.close(number)
         kept = {name: os.environ[name] for name in SET_AT_IMPORT if name in os.environ}
         os.environ.clear()
-        os.environ.update(kept | asked["environment"])
+        os.environ.update(asked["environment"] | kept)
         _forget_settings()
         become(asked["arguments"])
         status = 0
