@@ -153,7 +153,7 @@ def ask(
 
 @functools.cache
 def _server() -> socket.socket:
-    """This process's connection to the one for forks, which it starts if there is none."""
+    """Connects this process to the one for forks, and starts that one if none runs."""
     if ADDRESS not in os.environ:
         start_server()
     return connected()

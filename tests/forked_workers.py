@@ -15,8 +15,6 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = "TIDEMARK_TEST_WORKERS"
-# Modules that say of which worker they are as they are imported.
-_OF_THE_WORKER = ("tests.conftest",)
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
@@ -25,7 +23,7 @@ from tests import forked_commands  # noqa: E402
 
 
 def interpreter() -> str:
-    """In place of Python, for execnet, which starts a worker with `-c` and what it shall run."""
+    """The command that execnet runs instead of Python. It adds `-c` and the worker's first line."""
     return shlex.join([sys.executable, __file__])
 
 
@@ -47,8 +45,8 @@ def _collect(folder: str, *arguments: str) -> None:
 def _be_worker(arguments: Sequence[str]) -> None:
     folder, *_, code = arguments
     os.chdir(folder)
-    for name in _OF_THE_WORKER:
-        del sys.modules[name]
+    # When it is imported, it reads which worker this is.
+    del sys.modules["tests.conftest"]
     main = sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = ["-c"]
     sys.stdin = os.fdopen(0, closefd=False)

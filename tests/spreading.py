@@ -139,10 +139,13 @@ class InOrder(LoadScopeScheduling):
         super().__init__(config, log)
         config.option.loadscopereorder = False
         self._pieces: dict[str, str] = {}
+        self._has_all_phases = False
 
     def schedule(self) -> None:
         if not self._pieces and self.registered_collections:
             self._pieces = dict(_pieces(next(iter(self.registered_collections.values()))))
+            phases = {each[0] for each in self._pieces.values()}
+            self._has_all_phases = phases == {*_NUMBERED}
         super().schedule()
 
     def _split_scope(self, nodeid: str) -> str:
@@ -150,8 +153,8 @@ class InOrder(LoadScopeScheduling):
 
     def _assign_work_unit(self, node: Any) -> None:
         at, count = int(node.gateway.id.removeprefix("gw")), node.workerinput["workercount"]
-        has_all = len({each[0] for each in self._pieces.values()}) == len(_NUMBERED)
-        piece = next_piece(self.workqueue, order_of(at, count) if has_all else _NUMBERED)
+        order = order_of(at, count) if self._has_all_phases else _NUMBERED
+        piece = next_piece(self.workqueue, order)
         if piece is None:
             node.shutdown()
             return

@@ -243,7 +243,7 @@ def _int_word(text: str) -> str:
 
 
 def _may_be_negative(kind: Any) -> bool:
-    """A class other than int is none, and msgspec would look into all of its fields."""
+    """Only int itself is looked at: msgspec would read all fields of another class."""
     if isinstance(kind, type) and kind is not int:
         return False
     info = msgspec.inspect.type_info(kind)
